@@ -1,0 +1,1 @@
+"""The domains: a folder a family, a module a domain."""

@@ -1,0 +1,1 @@
+"""polyathlon: a registry of RL domains for post-training language models."""

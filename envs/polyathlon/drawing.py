@@ -1,0 +1,76 @@
+"""From (domain, level, seed, split) to a task: the same one in every process, and in its split by content."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from polyathlon.canonical import check_json, content_hash
+from polyathlon.domain import Split, Task, TaskSource
+from polyathlon.errors import DomainError, TaskError
+from polyathlon.seeding import child
+
+MAX_DRAWS = 1_000
+HELD_OUT_ONE_IN = 10
+
+_VERSION = re.compile(r"-v\d+$")
+
+
+@dataclass(frozen=True, slots=True)
+class TaskKey:
+    """What a worker is sent instead of a task."""
+
+    domain_id: str
+    level: int
+    seed: int
+    split: Split = "train"
+
+
+def split_of(core_hash: str) -> Split:
+    """Return the split that a content hash belongs to: a tenth of all hashes is held out."""
+    return "test" if int(core_hash[:16], 16) % HELD_OUT_ONE_IN == 0 else "train"
+
+
+def draw_task(source: TaskSource, key: TaskKey) -> Task:
+    """Return the task of `key`: cores are drawn until one falls in its split, then rendered once.
+
+    Generators depend on the domain id without its version, so that mending a verifier keeps the tasks.
+
+    Raises:
+        TaskError: no core of the split in 1,000 draws.
+        DomainError: a core or a brief is not plain JSON.
+
+    """
+    name = _VERSION.sub("", key.domain_id)
+    rng = child(name, key.level, key.seed, "draw")
+    seen: set[str] = set()
+    for _ in range(MAX_DRAWS):
+        core = source.draw(rng, key.level)
+        core_hash = _hash(core, key)
+        if split_of(core_hash) == key.split:
+            break
+        seen.add(core_hash)
+    else:
+        raise TaskError(
+            f"{key.domain_id}, level {key.level}: none of {MAX_DRAWS} draws falls in the {key.split} split; they held "
+            f"{len(seen)} different cores. Make the level's space larger."
+        )
+    brief = source.render(core, child(name, key.level, key.seed, "render"))
+    return Task(
+        id=f"{key.domain_id}:{key.level}:{key.split}:{key.seed}",
+        level=key.level,
+        seed=key.seed,
+        split=key.split,
+        prompt=brief.prompt,
+        public=brief.public,
+        hidden=brief.hidden,
+        content_hash=core_hash,
+    )
+
+
+def _hash(core: object, key: TaskKey) -> str:
+    try:
+        check_json(core, where="core")
+    except (TypeError, ValueError) as error:
+        raise DomainError(f"{key.domain_id}, level {key.level}, seed {key.seed}: {error}") from error
+    return content_hash(core)  # type: ignore[arg-type]  # check_json has just shown it is Json

@@ -1,0 +1,1 @@
+"""Where commands that nobody trusts run."""

@@ -1,0 +1,1 @@
+"""run.yaml to frozen values."""

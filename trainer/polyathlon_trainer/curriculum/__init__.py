@@ -1,0 +1,1 @@
+"""Which domain next, and at which level: pure decisions, all state in one value."""

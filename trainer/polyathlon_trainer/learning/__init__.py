@@ -1,0 +1,1 @@
+"""The model, its optimisers and its losses."""

@@ -1,0 +1,1 @@
+"""What a run leaves to read: records, tables, plots, one report."""

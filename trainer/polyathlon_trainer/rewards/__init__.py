@@ -1,0 +1,1 @@
+"""From rewards to advantages that can be compared across domains."""

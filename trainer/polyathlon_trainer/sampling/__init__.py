@@ -1,0 +1,1 @@
+"""Engines: token ids in, token ids and their log-probabilities out."""
