@@ -43,3 +43,84 @@ def check_json(value: object, *, where: str) -> None:
 def content_hash(value: Json) -> str:
     """Return the hexadecimal SHA-256 of the canonical JSON of `value`, 64 characters."""
     return hashlib.sha256(canonical_json(value).encode("ascii")).hexdigest()
+
+
+MAX_JSON_CHARS = 200_000
+
+
+def parse_json(text: str) -> Json:
+    """Return the JSON value that `text` is, read strictly: nothing before or after it but white space.
+
+    Raises:
+        ValueError: not JSON; NaN, an infinity or a number that overflows; a key given twice; nested too deep; longer
+            than 200,000 characters. The message can be shown to whoever wrote the text.
+
+    """
+    value, end = parse_json_prefix(text)
+    if text[end:].strip():
+        raise ValueError(f"there is more text after the JSON value, from character {end}")
+    return value
+
+
+def parse_json_prefix(text: str, start: int = 0) -> tuple[Json, int]:
+    """Return the JSON value that begins at `start` (after white space) and where it ends. Strict as `parse_json`."""
+    if len(text) > MAX_JSON_CHARS:
+        raise ValueError(f"the text has {len(text)} characters; at most {MAX_JSON_CHARS} are read")
+    begin = start + len(text[start:]) - len(text[start:].lstrip())
+    try:
+        value, end = _STRICT.raw_decode(text, begin)
+    except RecursionError:
+        raise ValueError("the JSON is nested too deep") from None
+    except json.JSONDecodeError as error:
+        raise ValueError(f"no valid JSON: {error.msg} at character {error.pos}") from None
+    return value, end
+
+
+def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        keys = [key for key, _ in pairs]
+        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+    return value
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(f"{text[:40]} is no finite number")
+    return value
+
+
+def _constant(text: str) -> float:
+    raise ValueError(f"{text} is no JSON number")
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_pairs, parse_float=_number, parse_constant=_constant)
+
+
+def expect_text(value: Json) -> str:
+    """Return `value`, a string; TypeError when it is none. For reading one's own hidden fields with types."""
+    if not isinstance(value, str):
+        raise TypeError(f"expected a string, found {type(value).__name__}")
+    return value
+
+
+def expect_int(value: Json) -> int:
+    """Return `value`, an integer and no bool; TypeError when it is none."""
+    if type(value) is not int:
+        raise TypeError(f"expected an integer, found {type(value).__name__}")
+    return value
+
+
+def expect_list(value: Json) -> Sequence[Json]:
+    """Return `value`, a list; TypeError when it is none."""
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"expected a list, found {type(value).__name__}")
+    return value
+
+
+def expect_map(value: Json) -> Mapping[str, Json]:
+    """Return `value`, an object; TypeError when it is none."""
+    if not isinstance(value, Mapping):
+        raise TypeError(f"expected an object, found {type(value).__name__}")
+    return value

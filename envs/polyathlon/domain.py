@@ -114,6 +114,11 @@ class Workspace(Protocol):
         """The tools that a `<tool_call>` may name here."""
         ...
 
+    @property
+    def instructions(self) -> str:
+        """How to act here, for a policy that has room to be told. The prompt alone is enough for a human."""
+        ...
+
     def act(self, action: str) -> Observation:
         """Carry out one message of the policy. Whatever the text, this returns; it never raises for a bad message.
 

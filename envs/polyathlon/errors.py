@@ -16,6 +16,8 @@ PolyathlonError
 
 from __future__ import annotations
 
+from typing import Literal
+
 
 class PolyathlonError(Exception):
     """Any error this package raises on purpose."""
@@ -61,5 +63,15 @@ class EngineError(PolyathlonError):
     """The engine that writes the policy's text broke."""
 
 
+LostKind = Literal["task", "verifier", "sandbox", "domain"]
+
+
 class EpisodeLost(PolyathlonError):
-    """The episode is invalid and must be discarded: the verifier or the sandbox broke."""
+    """The episode is invalid and must be discarded. `kind` names the boundary that broke; it is never the policy."""
+
+    def __init__(self, message: str, kind: LostKind) -> None:
+        super().__init__(message, kind)
+        self.kind = kind
+
+    def __str__(self) -> str:
+        return str(self.args[0])

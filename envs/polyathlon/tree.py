@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from polyathlon.canonical import canonical_json
+from polyathlon.canonical import Json, canonical_json
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Tree:
 
     def digest(self) -> str:
         """Return the SHA-256 over paths, kinds, modes and contents: equal trees, equal digests."""
-        rows = [
+        rows: Json = [
             [path, entry.kind, entry.mode, hashlib.sha256(entry.data).hexdigest()]
             for path, entry in sorted(self.entries.items())
         ]

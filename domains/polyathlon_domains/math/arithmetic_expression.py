@@ -1,0 +1,197 @@
+"""Evaluate a nested arithmetic expression exactly; showing the right steps in order earns part of the reward."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
+from polyathlon.canonical import expect_list, expect_text
+from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.numbers import read_number, write_number
+from polyathlon.workspaces.question import open_question
+
+PROMPTS = (
+    "Evaluate {expression}\nOne step a line like 2+3=5, then the value{form}.",
+    "Compute {expression}\nSteps like 2+3=5, one a line, then the value{form}.",
+    "What is {expression}\nWrite steps like 2+3=5, a line each, then the value{form}.",
+)
+FRACTION_FORM = " as integer or a/b"
+FLOOR_RULE = "\n// rounds down."
+
+Expr: TypeAlias = "int | Sequence[Expr | str]"
+"""A number, or [operator, left, right]; negative numbers stand for themselves."""
+
+# (operators, operations, largest operand, negative operands?) a level; a lone operation needs large operands for room
+_LEVELS: tuple[tuple[str, int, int, bool], ...] = (
+    ("+-", 1, 199, False),
+    ("+-*", 2, 30, False),
+    ("+-*", 3, 25, True),
+    ("+-*q", 3, 60, True),
+    ("+-*/", 4, 12, True),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArithmeticTasks:
+    """Expression trees over integers: "q" is floor division, "/" exact division."""
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        operators, operations, largest, negative = _LEVELS[level]
+        while True:
+            expr = _grow(rng, operations, operators, largest)
+            if negative:
+                expr = _negate(expr, rng)
+            steps = _steps(expr)
+            if steps is not None and all(
+                abs(step.numerator) < 100_000 and step.denominator < 1000 for step in steps[1]
+            ):
+                return {"expr": expr}
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        expr: Expr = core["expr"]  # type: ignore[assignment]  # drawn above
+        written = _write(expr)
+        template = PROMPTS[int(rng.integers(len(PROMPTS)))]
+        form = FRACTION_FORM if "/" in written.replace("//", "") else ""
+        prompt = template.format(expression=written, form=form) + (FLOOR_RULE if "//" in written else "")
+        lines, values = _steps(expr) or ([], [])
+        return Brief(prompt, hidden={"lines": lines, "value": write_number(values[-1])})
+
+
+@dataclass(frozen=True, slots=True)
+class ArithmeticVerifier:
+    """Passed: the last line is the exact value. Else the share of steps that are right, in order, as asked."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        lines = (evidence.answer or "").splitlines()
+        last = read_number(lines[-1], "integer", "fraction") if lines else None
+        if last is None:
+            return Verdict.failing("the last line is no number")
+        if last == Fraction(expect_text(task.hidden["value"])):
+            return Verdict.passing()
+        wanted = [*map(expect_text, expect_list(task.hidden["lines"]))]
+        shown = [re.sub(r"\s+", "", line) for line in lines[:-1]]
+        right = 0
+        while right < min(len(shown), len(wanted)) and shown[right] == wanted[right]:
+            right += 1
+        progress = right / len(wanted) if len(shown) <= len(wanted) else 0.0
+        return Verdict.failing("another value", progress=progress, parts={"steps": progress})
+
+
+def solve(task: Task) -> Script:
+    """The steps in order, then the value."""
+    return answering(_reference(task))
+
+
+def equivalents(task: Task) -> Sequence[Attempt]:
+    value = expect_text(task.hidden["value"])
+    spaced = "\n".join(line.replace("=", " = ") for line in [*map(expect_text, expect_list(task.hidden["lines"]))])
+    return (
+        Attempt("white space around it", (f"  {value}\n",)),
+        Attempt("spaced steps", (f"{spaced}\n{value}",)),
+        Attempt("unicode minus", (value.replace("-", "\u2212"),)),
+        Attempt("in answer tags after reasoning", (f"I add and multiply. <answer>{value}</answer>",)),
+    )
+
+
+def alternatives(task: Task) -> Sequence[Attempt]:
+    return (Attempt("the value without steps", (expect_text(task.hidden["value"]),)),)
+
+
+def distractors(task: Task) -> Sequence[Attempt]:
+    value = Fraction(expect_text(task.hidden["value"]))
+    wrong = {
+        "one more": value + 1,
+        "sign lost": -value if value else Fraction(1),
+        "ten times": value * 10 or Fraction(10),
+    }
+    steps = [*map(expect_text, expect_list(task.hidden["lines"]))]
+    slips = (Attempt(name, (write_number(number),)) for name, number in wrong.items())
+    return (*slips, Attempt("right steps, wrong value", ("\n".join([*steps, write_number(value + 1)]),)))
+
+
+def exploits(task: Task) -> Sequence[Attempt]:
+    value = expect_text(task.hidden["value"])
+    expression = task.prompt.splitlines()[0].split(" ", 1)[-1].removeprefix("is ")
+    return (
+        Attempt("expression copied back", (expression,)),
+        Attempt("two answers", (f"<answer>{value}</answer><answer>0</answer>",)),
+        Attempt("a list of numbers", (" ".join(str(k) for k in range(-200, 200)),)),
+        Attempt("many lines of steps", ("\n".join(f"{a}+{b}={a + b}" for a in range(30) for b in range(30)) + "\n0",)),
+        Attempt("unevaluated restatement", (f"{value}+0",)),
+        Attempt("not a number", ("nan",)),
+    )
+
+
+def _reference(task: Task) -> str:
+    return "\n".join([*map(expect_text, expect_list(task.hidden["lines"])), expect_text(task.hidden["value"])])
+
+
+def _grow(rng: np.random.Generator, operations: int, operators: str, largest: int) -> Expr:
+    if operations == 0:
+        return int(rng.integers(2, largest + 1))
+    left = int(rng.integers(operations))
+    operator = operators[int(rng.integers(len(operators)))]
+    return [
+        operator,
+        _grow(rng, left, operators, largest),
+        _grow(rng, operations - 1 - left, operators, largest),
+    ]
+
+
+def _negate(expr: Expr, rng: np.random.Generator) -> Expr:
+    if isinstance(expr, int):
+        return -expr if rng.random() < 0.25 else expr
+    return [expr[0], _negate(expr[1], rng), _negate(expr[2], rng)]
+
+
+def _steps(expr: Expr) -> tuple[list[str], list[Fraction]] | None:
+    """Return the step lines and their values in evaluation order, or None where a division has no meaning."""
+    lines: list[str] = []
+    values: list[Fraction] = []
+
+    def evaluate(node: Expr | str) -> Fraction | None:
+        if isinstance(node, int):
+            return Fraction(node)
+        left, right = evaluate(node[1]), evaluate(node[2])
+        if left is None or right is None or (node[0] in ("q", "/") and right == 0):
+            return None
+        value = {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right}.get(
+            str(node[0]), lambda: Fraction(left // right) if node[0] == "q" else left / right
+        )()
+        sign = "//" if node[0] == "q" else node[0]
+        lines.append(f"{_operand(left)}{sign}{_operand(right)}={write_number(value)}")
+        values.append(value)
+        return value
+
+    return None if evaluate(expr) is None else (lines, values)
+
+
+def _operand(value: Fraction) -> str:
+    text = write_number(value)
+    return f"({text})" if "/" in text or text.startswith("-") else text
+
+
+def _write(expr: Expr | str, *, outer: bool = True) -> str:
+    if isinstance(expr, int):
+        return f"({expr})" if expr < 0 and not outer else str(expr)
+    sign = "//" if expr[0] == "q" else expr[0]
+    text = f"{_write(expr[1], outer=False)}{sign}{_write(expr[2], outer=False)}"
+    return text if outer else f"({text})"
+
+
+DOMAIN = Domain(
+    tasks=ArithmeticTasks(),
+    open_workspace=open_question,
+    verifier=ArithmeticVerifier(),
+    solve=solve,
+    alternatives=alternatives,
+    equivalents=equivalents,
+    distractors=distractors,
+    exploits=exploits,
+)

@@ -1,0 +1,196 @@
+"""The one `gymnasium.Env`: text in, text out, one task an episode, a verdict at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Literal, cast, get_args
+
+import gymnasium as gym
+
+from polyathlon.catalog import did_you_mean
+from polyathlon.clip import clip_text
+from polyathlon.domain import MAX_PARTIAL_REWARD, Domain, Evidence, Observation, Split, Task, Verdict, Workspace
+from polyathlon.drawing import TaskKey, draw_task
+from polyathlon.errors import EpisodeLost, LostKind, SandboxError, TaskError, VerifierError
+from polyathlon.registration import load_domain, registry
+from polyathlon.sandbox.choose import default_room
+from polyathlon.sandbox.protocol import Limits, Room, Sandbox
+from polyathlon.spaces import TextSpace
+from polyathlon.tree import Tree
+
+Lost = Literal["raise", "truncate"]
+
+
+class LateRoom:
+    """The default room, chosen when a sandbox is first asked for: a question never pays for probing one."""
+
+    def open(self, tree: Tree, *, limits: Limits | None = None) -> Sandbox:
+        return default_room().open(tree, limits=limits)
+
+
+class DomainEnv(gym.Env[str, str]):
+    """An environment of one domain.
+
+    Args:
+        domain_id: full id, such as "polyathlon/math.arithmetic-expression-v1".
+        level: 0 is the easiest; `reset(options={"level": ...})` overrides it for that episode only.
+        split: "train" or "test"; may be overridden in the same way.
+        shaping: spread the reward over the steps by progress; the sum is the verdict's reward. Steps may be negative.
+        lost: what an invalid episode does: "raise" EpisodeLost, or "truncate" with `info["valid"]` false (for vectors).
+        room: where sandboxes come from; by default the machine's own.
+
+    The last step's `info` holds "verdict", and "valid". Until then `info` holds nothing that the verifier hides.
+    """
+
+    metadata = {"render_modes": []}  # noqa: RUF012  # Gymnasium declares it so
+
+    def __init__(
+        self,
+        domain_id: str,
+        *,
+        level: int = 0,
+        split: Split = "train",
+        shaping: bool = False,
+        lost: Lost = "raise",
+        room: Room | None = None,
+    ) -> None:
+        self._entry = registry().entry(domain_id)
+        self._check_level(level)
+        self._check_split(split)
+        if lost not in get_args(Lost):
+            raise ValueError(f"lost is {lost!r}; it must be one of {get_args(Lost)}.")
+        self._domain: Domain = load_domain(self._entry.id)
+        self._level, self._split, self._shaping, self._lost = level, split, shaping, lost
+        self._room: Room = room or LateRoom()
+        self._task: Task | None = None
+        self._workspace: Workspace | None = None
+        self._turn = 0
+        self._paid = 0.0
+        self._progress = 0.0
+        self.observation_space = TextSpace()
+        self.action_space = TextSpace()
+
+    @property
+    def task(self) -> Task | None:
+        """The task of this episode, hidden part included: for tools that inspect, never for a policy."""
+        return self._task
+
+    def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode. The same seed, level and split give the same task in every process.
+
+        Raises:
+            TaskError: the source has no task for this level and split.
+            ValueError: an unknown option, or a level or split that does not exist.
+
+        """
+        super().reset(seed=seed)
+        level, split = self._options(options or {})
+        task_seed = int(self.np_random.integers(2**62)) if seed is None else seed
+        self._close_workspace()
+        self._task = draw_task(self._domain.tasks, TaskKey(self._entry.id, level, task_seed, split))
+        self._turn, self._paid, self._progress = 0, 0.0, 0.0
+        workspace = self._workspace = self._domain.open_workspace(self._task, self._room)
+        tools = [asdict(tool) for tool in workspace.tools]
+        info = {"task": self._task.id, "level": level, "split": split, "instructions": workspace.instructions}
+        return self._task.prompt, {**info, "tools": tools}
+
+    def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        """Carry out one message. The reward is the verdict's, at the end, unless `shaping` spreads it.
+
+        Raises:
+            EpisodeLost: the verifier or the sandbox broke, and `lost` is "raise".
+            gymnasium.error.ResetNeeded: the episode is over, or none has begun.
+
+        """
+        task, workspace = self._task, self._workspace
+        if task is None or workspace is None:
+            raise gym.error.ResetNeeded("The episode is over, or none has begun. Call reset() first.")
+        if not isinstance(action, str):
+            raise gym.error.InvalidAction(f"The action is a {type(action).__name__}; it must be a string.")
+        try:
+            observation = workspace.act(action)
+            self._turn += 1
+            truncated = not observation.finished and self._turn >= self._entry.row.max_turns
+            if observation.finished or truncated:
+                return self._end(task, workspace.evidence(), observation, truncated=truncated)
+            reward = self._step_reward(task, workspace.evidence()) if self._shaping else 0.0
+        except SandboxError as error:
+            return self._lose(Verdict.invalid(f"sandbox: {error}"), "sandbox")
+        return clip_text(observation.text), reward, False, False, {"error": observation.error}
+
+    def close(self) -> None:
+        """Free the workspace. May be called twice."""
+        self._close_workspace()
+
+    def _end(
+        self, task: Task, evidence: Evidence, observation: Observation, *, truncated: bool
+    ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        verdict, kind = judge_evidence(self._domain, task, evidence, self._room)
+        if verdict.reward is None:
+            return self._lose(verdict, kind)
+        self._close_workspace()
+        reward = verdict.reward - self._paid
+        info = {
+            "error": observation.error,
+            "valid": True,
+            "verdict": asdict(verdict),
+            "content_hash": task.content_hash,
+        }
+        return clip_text(observation.text), reward, not truncated, truncated, info
+
+    def _lose(self, verdict: Verdict, kind: LostKind) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        task = cast(Task, self._task)
+        self._close_workspace()
+        message = f"{task.id}: {verdict.reason}. The episode is invalid and must be discarded, not scored 0."
+        if self._lost == "raise":
+            raise EpisodeLost(message, kind)
+        return message, 0.0, False, True, {"error": True, "valid": False, "lost": kind, "verdict": asdict(verdict)}
+
+    def _step_reward(self, task: Task, evidence: Evidence) -> float:
+        progress = getattr(self._domain.verifier, "progress", None)
+        if progress is None:
+            return 0.0
+        now = float(progress(task, evidence))
+        reward = MAX_PARTIAL_REWARD * (now - self._progress)
+        self._progress = now
+        self._paid += reward
+        return reward
+
+    def _options(self, options: Mapping[str, Any]) -> tuple[int, Split]:
+        for key in options:
+            if key not in ("level", "split"):
+                raise ValueError(f"Unknown option {key!r}.{did_you_mean(str(key), ['level', 'split'])}")
+        level, split = options.get("level", self._level), options.get("split", self._split)
+        self._check_level(level)
+        self._check_split(split)
+        return int(level), split
+
+    def _check_level(self, level: object) -> None:
+        if type(level) is not int or not 0 <= level < self._entry.row.levels:
+            raise ValueError(f"level is {level!r}; {self._entry.id} has the levels 0 to {self._entry.row.levels - 1}.")
+
+    def _check_split(self, split: object) -> None:
+        if split not in get_args(Split):
+            raise ValueError(f"split is {split!r}; it must be one of {get_args(Split)}.")
+
+    def _close_workspace(self) -> None:
+        if self._workspace is not None:
+            self._workspace.close()
+            self._workspace = None
+
+
+def judge_evidence(domain: Domain, task: Task, evidence: Evidence, room: Room) -> tuple[Verdict, LostKind]:
+    """Return the verdict on `evidence`, invalid when it cannot be had, and which boundary broke in that case.
+
+    Stored evidence can be judged again in this way after a verifier was mended.
+    """
+    try:
+        verdict = domain.verifier.judge(task, evidence, room)
+    except (VerifierError, TaskError) as error:
+        return Verdict.invalid(f"verifier: {error}"), "verifier"
+    except SandboxError as error:
+        return Verdict.invalid(f"sandbox: {error}"), "sandbox"
+    except Exception as error:  # a verifier that breaks in any way is a failure, never a reward of zero
+        return Verdict.invalid(f"verifier: {type(error).__name__}: {error}"), "verifier"
+    return verdict, "verifier"

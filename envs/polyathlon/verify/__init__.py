@@ -1,0 +1,1 @@
+"""Judging helpers: pure, and safe against whatever a policy writes."""

@@ -1,0 +1,1 @@
+"""Reusable worlds, a module a kind."""
