@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from polyathlon_trainer.rewards.advantage import advantages, batch_rms, is_flat, strongest
+from polyathlon_trainer.rewards.advantage import advantages, batch_rms, is_flat
 from polyathlon_trainer.rewards.scale import DomainScale, ScaleState, fold_group
 
 
@@ -54,14 +54,6 @@ def test_a_lone_episode_has_no_advantage():
 def test_batch_rms_centres_each_group_by_its_own_mean():
     assert batch_rms([[1.0, 0.0], [0.5, 0.5]]) == pytest.approx((0.125) ** 0.5)
     assert batch_rms([]) == 0.0
-
-
-def test_strongest_keeps_the_rare_success_and_the_first_failures():
-    assert strongest([-0.125, -0.125, -0.125, -0.125, 0.875, -0.125], keep=4) == (0, 1, 2, 4)
-
-
-def test_strongest_takes_ties_from_both_signs():
-    assert strongest([0.5, 0.5, 0.5, 0.5, -0.5, -0.5, -0.5, -0.5], keep=4) == (0, 1, 4, 5)
 
 
 def test_a_new_domain_has_the_priors_scale():

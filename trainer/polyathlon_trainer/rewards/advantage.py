@@ -55,20 +55,6 @@ def root_mean_square(values: Sequence[float]) -> float:
     return math.sqrt(sum(value * value for value in values) / len(values)) if values else 0.0
 
 
-def strongest(values: Sequence[float], *, keep: int) -> tuple[int, ...]:
-    """Return the places of the `keep` advantages that are largest in size, in their old order.
-
-    Equal sizes are taken by turns from the two signs, so that a tie does not teach one side only.
-    """
-    seen = {True: 0, False: 0}
-    ranked = []
-    for place, value in enumerate(values):
-        positive = value > 0
-        ranked.append((-round(abs(value), 9), seen[positive], place))
-        seen[positive] += 1
-    return tuple(sorted(place for _, _, place in sorted(ranked)[:keep]))
-
-
 def _ranks(rewards: Sequence[float]) -> tuple[float, ...]:
     half = (len(rewards) - 1) / 2
     below = [sum(other < reward - SAME for other in rewards) for reward in rewards]
