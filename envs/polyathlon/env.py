@@ -68,6 +68,7 @@ class DomainEnv(gym.Env[str, str]):
         self._turn = 0
         self._paid = 0.0
         self._progress = 0.0
+        self._evidence: Evidence | None = None
         self.observation_space = TextSpace()
         self.action_space = TextSpace()
 
@@ -75,6 +76,11 @@ class DomainEnv(gym.Env[str, str]):
     def task(self) -> Task | None:
         """The task of this episode, hidden part included: for tools that inspect, never for a policy."""
         return self._task
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What the last finished episode left behind, to store and to judge again; None before one has ended."""
+        return self._evidence
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode. The same seed, level and split give the same task in every process.
@@ -89,7 +95,7 @@ class DomainEnv(gym.Env[str, str]):
         task_seed = int(self.np_random.integers(2**62)) if seed is None else seed
         self._close_workspace()
         self._task = draw_task(self._domain.tasks, TaskKey(self._entry.id, level, task_seed, split))
-        self._turn, self._paid, self._progress = 0, 0.0, 0.0
+        self._turn, self._paid, self._progress, self._evidence = 0, 0.0, 0.0, None
         workspace = self._workspace = self._domain.open_workspace(self._task, self._room)
         tools = [asdict(tool) for tool in workspace.tools]
         info = {"task": self._task.id, "level": level, "split": split, "instructions": workspace.instructions}
@@ -126,6 +132,7 @@ class DomainEnv(gym.Env[str, str]):
     def _end(
         self, task: Task, evidence: Evidence, observation: Observation, *, truncated: bool
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self._evidence = evidence
         verdict, kind = judge_evidence(self._domain, task, evidence, self._room)
         if verdict.reward is None:
             return self._lose(verdict, kind)
