@@ -117,12 +117,15 @@ class DomainEnv(gym.Env[str, str]):
         try:
             observation = workspace.act(action)
             self._turn += 1
-            truncated = not observation.finished and self._turn >= self._entry.row.max_turns
-            if observation.finished or truncated:
-                return self._end(task, workspace.evidence(), observation, truncated=truncated)
-            reward = self._step_reward(task, workspace.evidence()) if self._shaping else 0.0
+            ended = observation.finished or self._turn >= self._entry.row.max_turns
+            evidence = workspace.evidence() if ended or self._shaping else Evidence()
+            reward = self._step_reward(task, evidence) if self._shaping and not ended else 0.0
         except SandboxError as error:
             return self._lose(Verdict.invalid(f"sandbox: {error}"), "sandbox")
+        except Exception as error:  # a workspace that breaks is the domain's fault, and no policy's
+            return self._lose(Verdict.invalid(f"workspace: {type(error).__name__}: {error}"), "domain")
+        if ended:
+            return self._end(task, evidence, observation)
         return clip_text(observation.text), reward, False, False, {"error": observation.error}
 
     def close(self) -> None:
@@ -130,7 +133,7 @@ class DomainEnv(gym.Env[str, str]):
         self._close_workspace()
 
     def _end(
-        self, task: Task, evidence: Evidence, observation: Observation, *, truncated: bool
+        self, task: Task, evidence: Evidence, observation: Observation
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._evidence = evidence
         verdict, kind = judge_evidence(self._domain, task, evidence, self._room)
@@ -144,7 +147,7 @@ class DomainEnv(gym.Env[str, str]):
             "verdict": asdict(verdict),
             "content_hash": task.content_hash,
         }
-        return clip_text(observation.text), reward, not truncated, truncated, info
+        return clip_text(observation.text), reward, observation.finished, not observation.finished, info
 
     def _lose(self, verdict: Verdict, kind: LostKind) -> tuple[str, float, bool, bool, dict[str, Any]]:
         task = cast(Task, self._task)

@@ -128,7 +128,8 @@ def silent(playthrough: Playthrough) -> Playthrough:
 
 
 def _fixed(actions: Iterable[str]) -> Script:
-    yield from actions
+    for action in actions:  # noqa: UP028  # `yield from` would hand the observations to a plain iterator
+        yield action
     while True:
         yield ""
 
