@@ -64,6 +64,17 @@ def plan_domains(
     return desk.state(state), tuple(desk.ids[place] for place in chosen)
 
 
+def plan_promised(
+    state: SchedulerState, weights: Mapping[str, float], domain_ids: Sequence[str]
+) -> SchedulerState:
+    """Return the state that counts groups of `domain_ids` as in flight, as if `plan_domains` had chosen them."""
+    desk = _Desk.of(state, weights, num_groups=len(domain_ids))
+    for domain_id in domain_ids:
+        desk.owed += desk.weights
+        desk.in_flight[desk.ids.index(domain_id)] += 1.0
+    return desk.state(state)
+
+
 def settle(state: SchedulerState, domain_id: str, *, trained: bool) -> SchedulerState:
     """Return `state` after one planned group of `domain_id` was judged (or lost), and `trained` on or not."""
     old = state.of(domain_id)

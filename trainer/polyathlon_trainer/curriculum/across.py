@@ -25,9 +25,7 @@ def observe_group(state: CurriculumState, domain_id: str, *, level: int, rewards
     slow = _average(old.slow, mean, SLOW_HALF_LIFE_GROUPS, old.groups)
     new = replace(
         old,
-        levels=tuple(
-            _believe(belief, mean) if place == level else belief for place, belief in enumerate(old.levels)
-        ),
+        levels=tuple(_believe(belief, mean) if place == level else belief for place, belief in enumerate(old.levels)),
         fast=_average(old.fast, mean, FAST_HALF_LIFE_GROUPS, old.groups),
         slow=slow,
         best=slow if old.best is None else max(old.best, slow),
@@ -93,7 +91,7 @@ def _average(old: float | None, new: float, half_life_groups: float, num_seen: i
     """Return the running average; a plain mean at first, so that the first group does not weigh for ever."""
     if old is None:
         return new
-    rate = max(1.0 - 0.5 ** (1.0 / half_life_groups), 1.0 / (num_seen + 1))
+    rate: float = max(1.0 - 0.5 ** (1.0 / half_life_groups), 1.0 / (num_seen + 1))
     return old + rate * (new - old)
 
 

@@ -268,4 +268,3 @@ class Crew:
 
 def _episode(order: Order) -> str:
     return order.episode if isinstance(order, Act | Judge) else ""
-

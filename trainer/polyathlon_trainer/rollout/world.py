@@ -16,7 +16,19 @@ from polyathlon.env import LateRoom, judge_evidence
 from polyathlon.errors import EpisodeLost
 from polyathlon.registration import load_domain
 from polyathlon.sandbox.protocol import Room
-from polyathlon_trainer.rollout.messages import Act, Acted, Judge, Order, Pose, Posed, Recite, Report, Solve, Solved, clean
+from polyathlon_trainer.rollout.messages import (
+    Act,
+    Acted,
+    Judge,
+    Order,
+    Pose,
+    Posed,
+    Recite,
+    Report,
+    Solve,
+    Solved,
+    clean,
+)
 
 NUM_TASKS_KEPT = 512
 MAX_WORLDS = 256
