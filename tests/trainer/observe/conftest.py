@@ -62,35 +62,35 @@ def finished_run(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def _write_run(folder: Path, shape: Shape) -> Path:
-    rng = np.random.default_rng(shape.seed)
     ids = [f"polyathlon/{FAMILIES[i % len(FAMILIES)]}.task-{i:03d}-v1" for i in range(shape.num_domains)]
-    start = [i / shape.num_domains for i in range(shape.num_domains)]
+    start = {key: place / shape.num_domains for place, key in enumerate(ids)}
     with Recorder(folder) as recorder:
         planned = {"sft": shape.sft_steps, "rl": shape.rl_steps * (2 if shape.killed else 1)}
         recorder.write(RunRecord(model="tiny", seed=shape.seed, domains=tuple(ids), planned_steps=planned))
         for step in range(1, shape.sft_steps + 1):
             recorder.write(_plain_step("sft", step))
-        _evals(recorder, "sft", shape.sft_steps, dict(zip(ids, start, strict=True)), shape)
-        for step in range(1, shape.rl_steps + 1):
-            done = step / shape.rl_steps
-            means = {key: min(1.0, mean + shape.gain * done * (mean > 0)) for key, mean in zip(ids, start, strict=True)}
-            recorder.write(_rl_step(step, means, rng))
-            if step % 3 == 0:
-                for place, key in enumerate(ids):
-                    recorder.write_group(_group(key, step, place, means[key], rng, shape), stage="rl", step=step)
-            if step % shape.eval_every == 0:
-                _evals(recorder, "rl", step, means, shape)
-        if shape.rl_steps and shape.control_steps and not shape.killed:
-            for stage, gain in (("sft-continued", 0.03), ("rl-shuffled", 0.0)):
-                _evals(
-                    recorder, stage, shape.control_steps, {k: m + gain for k, m in zip(ids, start, strict=True)}, shape
-                )
-        recorder.write(
-            NoteRecord(text="Resumed from the checkpoint of step 12.", time_s=20.0, step=12, domain_id=ids[0])
-        )
+        _evals(recorder, "sft", shape.sft_steps, start, shape)
+        _rl(recorder, start, shape)
+        recorder.write(NoteRecord(text="Resumed from the checkpoint of step 12.", time_s=20.0, step=12))
         if not shape.killed:
             recorder.write(EndRecord(outcome="finished", time_s=99.0))
     return folder
+
+
+def _rl(recorder: Recorder, start: dict[str, float], shape: Shape) -> None:
+    rng = np.random.default_rng(shape.seed)
+    for step in range(1, shape.rl_steps + 1):
+        rise = shape.gain * step / shape.rl_steps
+        means = {key: min(1.0, mean + rise * (mean > 0)) for key, mean in start.items()}
+        recorder.write(_rl_step(step, means, rng))
+        if step % 3 == 0:
+            for place, key in enumerate(means):
+                recorder.write_group(_group(key, step, place, means[key], rng, shape), stage="rl", step=step)
+        if step % shape.eval_every == 0:
+            _evals(recorder, "rl", step, means, shape)
+    if shape.rl_steps and shape.control_steps and not shape.killed:
+        for stage, gain in (("sft-continued", 0.03), ("rl-shuffled", 0.0)):
+            _evals(recorder, stage, shape.control_steps, {key: mean + gain for key, mean in start.items()}, shape)
 
 
 def _plain_step(stage: Stage, step: int) -> StepRecord:

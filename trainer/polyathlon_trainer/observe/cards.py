@@ -10,7 +10,7 @@ from polyathlon_trainer.observe.headline import gain_text, short_name
 from polyathlon_trainer.observe.reading import AFTER, BEFORE, SAMPLING, RunLog
 from polyathlon_trainer.observe.records import DomainStep, StepRecord
 from polyathlon_trainer.observe.statistics import mean_interval
-from polyathlon_trainer.observe.svg import Point, Series, line_chart, smoothed
+from polyathlon_trainer.observe.svg import Point, Series, line_chart, nice_range, smoothed
 from polyathlon_trainer.observe.tables import DomainRow, FinalTable
 
 
@@ -70,8 +70,13 @@ def _card(log: RunLog, row: DomainRow, steps: Sequence[StepRecord]) -> Card:
 
 
 def _small(steps: Sequence[StepRecord], key: str, name: str, value: Callable[[DomainStep], float | None]) -> str:
-    label = f"{short_name(key)}: {name} by RL step"
-    return line_chart([Series("plain", _points(steps, key, value))], label=label)
+    points = _points(steps, key, value)
+    most = max((y for _, y in points if y is not None and math.isfinite(y)), default=1.0)
+    return line_chart(
+        [Series("plain", points)],
+        label=f"{short_name(key)}: {name} by RL step",
+        y_range=(0.0, nice_range([0.0, most])[1]),
+    )
 
 
 def _points(steps: Sequence[StepRecord], key: str, value: Callable[[DomainStep], float | None]) -> tuple[Point, ...]:

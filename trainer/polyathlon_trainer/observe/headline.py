@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyathlon_trainer.observe.reading import AFTER, BEFORE, SAMPLING, RunLog
-from polyathlon_trainer.observe.statistics import Gain
-from polyathlon_trainer.observe.tables import DomainRow, FinalTable, Pooled
+from polyathlon_trainer.observe.statistics import NO_GAIN, Gain
+from polyathlon_trainer.observe.tables import DomainRow, FinalTable
 
 _CONTROL_NAMES = {"sft-continued": "SFT simply continued", "rl-shuffled": "RL on shuffled rewards"}
 
@@ -40,15 +40,16 @@ def _finding(log: RunLog, table: FinalTable) -> list[str]:
         return ["This run has no RL steps: there is no gain to report."]
     if pooled is None or pooled.before is None or pooled.after is None or pooled.gain.mean is None:
         return [_unmeasured(log, table)]
-    over = plural(pooled.num_domains, "domain")
-    moved = f"from {pooled.before:.3f} to {pooled.after:.3f} over the {over} this policy can touch"
-    change = f"{gain_text(pooled.gain)} (95% interval, paired by prompt, held-out, T=1)"
+    moved = f"from {pooled.before:.3f} to {pooled.after:.3f} over {plural(pooled.num_domains, 'domain')}"
+    meaning = (
+        "That is the expected reward on held-out tasks at T=1, averaged over the domains this policy can touch (0.05 to "
+        "0.95 after SFT), each counted the same; the 95% interval is paired by prompt."
+    )
     if pooled.gain.includes_zero:
-        return [
-            f"This run does not show that RL changed the reward: {moved}, {change}. The interval includes zero.",
-        ]
+        first = f"This run does not show that RL changed the mean reward: {moved}, {gain_text(pooled.gain)}"
+        return [f"{first}. The interval includes zero.", meaning, *_cooler(table)]
     verb = "raised" if pooled.gain.mean > 0 else "lowered"
-    return [f"RL {verb} the mean reward {moved}: {change}.", *_cooler(table)]
+    return [f"RL {verb} the mean held-out reward {moved}: {gain_text(pooled.gain)}.", meaning, *_cooler(table)]
 
 
 def _unmeasured(log: RunLog, table: FinalTable) -> str:
@@ -64,7 +65,7 @@ def _unmeasured(log: RunLog, table: FinalTable) -> str:
 def _cooler(table: FinalTable) -> list[str]:
     names = {"t0.5": "at T=0.5", "greedy": "decoding greedily"}
     said = [
-        f"{name} the change is {gain_text(table.rl[key].gain)}{_zero(table.rl[key])}"
+        f"{name} the change is {gain_text(table.rl[key].gain)}{_zero(table.rl[key].gain)}"
         for key, name in names.items()
         if key in table.rl and table.rl[key].gain.mean is not None
     ]
@@ -74,8 +75,8 @@ def _cooler(table: FinalTable) -> list[str]:
     return [text[0].upper() + text[1:] + "."]
 
 
-def _zero(pooled: Pooled) -> str:
-    return ", which includes zero" if pooled.gain.includes_zero else ""
+def _zero(gain: Gain) -> str:
+    return ", which includes zero" if gain.includes_zero else ""
 
 
 def _domains(table: FinalTable) -> list[str]:
@@ -99,11 +100,15 @@ def _domains(table: FinalTable) -> list[str]:
 
 
 def _controls(table: FinalTable) -> list[str]:
-    return [
-        f"Control, {_CONTROL_NAMES.get(stage, stage)}: {gain_text(pooled.gain)}{_zero(pooled)}."
-        for stage, pooled in table.controls.items()
-        if pooled.gain.mean is not None
-    ]
+    sentences = []
+    for stage, pooled in table.controls.items():
+        if pooled.gain.mean is None:
+            continue
+        name = _CONTROL_NAMES.get(stage, stage)
+        margin = table.over_controls.get(stage, NO_GAIN)
+        beside = f" RL over it: {gain_text(margin)}{_zero(margin)}." if margin.mean is not None else ""
+        sentences.append(f"Control, {name}: {gain_text(pooled.gain)}{_zero(pooled.gain)}.{beside}")
+    return sentences
 
 
 def _shares(table: FinalTable) -> list[str]:

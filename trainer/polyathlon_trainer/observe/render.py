@@ -95,7 +95,7 @@ def _compared(comparison: Comparison) -> tuple[str, ...]:
         interval_text(comparison.before),
         interval_text(comparison.after),
         gain_text(comparison.gain) if measured else _NONE,
-        f"{comparison.q_value:.3f}" if measured else _NONE,
+        probability(comparison.q_value) if measured else _NONE,
         comparison.change,
     )
 
@@ -106,7 +106,7 @@ def _pooled(pooled: Pooled) -> tuple[str, ...]:
         number(pooled.before),
         number(pooled.after),
         gain_text(pooled.gain),
-        f"p {pooled.gain.p_value:.4f}" if pooled.gain.num_prompts else _NONE,
+        f"p {probability(pooled.gain.p_value)}" if pooled.gain.num_prompts else _NONE,
         f"{pooled.num_rose} rose, {pooled.num_fell} fell",
         "",
     )
@@ -181,6 +181,11 @@ def interval_text(interval: Interval) -> str:
     if interval.mean is None:
         return _NONE
     return f"{interval.mean:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
+
+
+def probability(value: float) -> str:
+    """Return a p- or q-value to three decimals, "<0.001" below."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"
 
 
 def number(value: float | None, *, places: int = 3) -> str:

@@ -73,8 +73,8 @@ def render_report(run_folder: Path) -> str:
 
 def _facts(log: RunLog) -> list[tuple[str, str]]:
     """Return (name, value) of what the run was."""
-    records = (*log.steps, *log.evals, *log.notes)
-    seconds = max((record.time_s for record in records), default=0.0)
+    times = [*(one.time_s for one in log.steps), *(one.time_s for one in log.evals), *(one.time_s for one in log.notes)]
+    seconds = max([*times, log.end.time_s if log.end else 0.0])
     done = Counter(step.stage for step in log.steps)
     planned = log.run.planned_steps if log.run else {}
     steps = ", ".join(

@@ -137,10 +137,11 @@ class _Frame:
 
 def _grid(frame: _Frame) -> str:
     lines = []
-    for value in (frame.low, (frame.low + frame.high) / 2, frame.high):
+    for place, value in enumerate((frame.low, (frame.low + frame.high) / 2, frame.high)):
         y = frame.y(value)
         lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
-        lines.append(f'<text class="end" x="{LEFT - 5}" y="{y + 3.5}">{value:.3g}</text>')
+        if place != 1:
+            lines.append(f'<text class="end" x="{LEFT - 5}" y="{y + 3.5}">{value:.3g}</text>')
     lines.append(f'<text x="{LEFT}" y="{HEIGHT - 4}">{frame.first:g}</text>')
     if frame.last > frame.first:
         lines.append(f'<text class="end" x="{WIDTH - RIGHT}" y="{HEIGHT - 4}">{frame.last:g}</text>')

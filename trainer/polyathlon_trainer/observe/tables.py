@@ -71,11 +71,15 @@ class Pooled:
 
 @dataclass(frozen=True, slots=True)
 class FinalTable:
-    """All domains of a run, and what they show together."""
+    """All domains of a run, and what they show together.
+
+    `controls` are the gains of the controls over the policy after SFT, `over_controls` those of RL over each control.
+    """
 
     rows: tuple[DomainRow, ...]
     rl: Mapping[str, Pooled]
     controls: Mapping[str, Pooled]
+    over_controls: Mapping[str, Gain]
 
 
 def final_table(log: RunLog) -> FinalTable:
@@ -104,6 +108,12 @@ def final_table(log: RunLog) -> FinalTable:
         rows=rows,
         rl={name: _pool(log, AFTER, value, rl[name], reachable) for name, value in TEMPERATURES.items() if rl[name]},
         controls={stage: _pool(log, stage, SAMPLING, found, reachable) for stage, found in controls.items()},
+        over_controls={
+            stage: _pooled_between(
+                log.last_eval(stage, temperature=SAMPLING), log.last_eval(AFTER, temperature=SAMPLING), reachable
+            )
+            for stage in controls
+        },
     )
 
 
@@ -153,17 +163,21 @@ def _pool(log: RunLog, stage: str, temperature: float, found: Mapping[str, Compa
     before, after = log.last_eval(BEFORE, temperature=temperature), log.last_eval(stage, temperature=temperature)
     measured = sorted(key for key in reachable if key in found and found[key].gain.num_prompts)
     changes = [comparison.change for comparison in found.values()]
-    gain = NO_GAIN
-    if before and after:
-        gain = pooled_gain({key: paired_differences(before.rewards[key], after.rewards[key]) for key in measured})
     return Pooled(
         before=_mean([found[key].before.mean for key in measured]),
         after=_mean([found[key].after.mean for key in measured]),
-        gain=gain,
+        gain=_pooled_between(before, after, reachable),
         num_domains=len(measured),
         num_rose=changes.count("rose"),
         num_fell=changes.count("fell"),
     )
+
+
+def _pooled_between(before: EvalRecord | None, after: EvalRecord | None, reachable: set[str]) -> Gain:
+    if before is None or after is None:
+        return NO_GAIN
+    both = reachable & set(before.rewards) & set(after.rewards)
+    return pooled_gain({key: paired_differences(before.rewards[key], after.rewards[key]) for key in both})
 
 
 def _mean(values: Sequence[float | None]) -> float | None:
