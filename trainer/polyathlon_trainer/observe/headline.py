@@ -42,14 +42,19 @@ def _finding(log: RunLog, table: FinalTable) -> list[str]:
         return [_unmeasured(log, table)]
     moved = f"from {pooled.before:.3f} to {pooled.after:.3f} over {plural(pooled.num_domains, 'domain')}"
     meaning = (
-        "That is the expected reward on held-out tasks at T=1, averaged over the domains this policy can touch (0.05 to "
-        "0.95 after SFT), each counted the same; the 95% interval is paired by prompt."
+        "That is the expected reward on held-out tasks at T=1, averaged over the domains this policy can touch "
+        "(0.05 to 0.95 after SFT), each counted the same; the 95% interval is paired by prompt."
     )
+    so_far = "" if log.end else " so far"
     if pooled.gain.includes_zero:
-        first = f"This run does not show that RL changed the mean reward: {moved}, {gain_text(pooled.gain)}"
+        first = f"This run does not{so_far} show that RL changed the mean reward: {moved}, {gain_text(pooled.gain)}"
         return [f"{first}. The interval includes zero.", meaning, *_cooler(table)]
     verb = "raised" if pooled.gain.mean > 0 else "lowered"
-    return [f"RL {verb} the mean held-out reward {moved}: {gain_text(pooled.gain)}.", meaning, *_cooler(table)]
+    return [
+        f"RL{so_far and ' has so far'} {verb} the mean held-out reward {moved}: {gain_text(pooled.gain)}.",
+        meaning,
+        *_cooler(table),
+    ]
 
 
 def _unmeasured(log: RunLog, table: FinalTable) -> str:
@@ -117,11 +122,12 @@ def _shares(table: FinalTable) -> list[str]:
     if not verdicts:
         return []
     if not tested:
-        return ["Too few groups were collected to say whether declared shares were kept."]
+        why = "a domain alone has no share to keep" if len(verdicts) == 1 else "too few groups"
+        return [f"Whether declared shares were kept cannot be said ({why})."]
     off = [short_name(row.domain_id) for row in table.rows if row.share and row.share.verdict == "off"]
     rest = f"; off: {listed(off)}" if off else ""
     untold = len(verdicts) - tested
-    few = f" {plural(untold, 'domain')} had too few groups to tell." if untold else ""
+    few = f" {plural(untold, 'domain')} cannot be tested." if untold else ""
     return [f"Declared shares were kept within 10% in {tested - len(off)} of {plural(tested, 'domain')}{rest}.{few}"]
 
 

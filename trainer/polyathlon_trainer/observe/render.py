@@ -50,10 +50,15 @@ def show(log: RunLog, table: FinalTable, console: Console) -> None:
         console.print(Text(sentence), soft_wrap=not console.is_terminal)
     for sheet in sheets(table):
         console.print()
-        if console.is_terminal:
-            console.print(drawn(sheet))
-        else:
-            console.print(Text(plain(sheet)), soft_wrap=True)
+        show_sheet(sheet, console)
+
+
+def show_sheet(sheet: Sheet, console: Console) -> None:
+    """Print one sheet: drawn on a terminal, plain aligned text otherwise."""
+    if console.is_terminal:
+        console.print(drawn(sheet))
+    else:
+        console.print(Text(plain(sheet)), soft_wrap=True)
 
 
 def plain(sheet: Sheet) -> str:

@@ -110,7 +110,7 @@ def _results(table: FinalTable) -> list[_Result]:
             reach=row.reach,
             before=interval_text(compared.before),
             after=interval_text(compared.after),
-            gain=gain_text(compared.gain),
+            gain=gain_text(compared.gain) if compared.gain.num_prompts else "",
             change=compared.change,
             forest=_forest(compared, reach),
         )
@@ -122,7 +122,8 @@ def _forest(compared: Comparison, reach: float) -> str:
     gain = compared.gain
     if gain.mean is None or gain.low is None or gain.high is None:
         return ""
-    return forest(gain.mean, gain.low, gain.high, reach=reach)
+    name = {"rose": "up", "fell": "down"}.get(compared.change, "same")
+    return forest(gain.mean, gain.low, gain.high, reach=reach, name=name)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -46,11 +46,10 @@ class Share:
 def shares(steps: Sequence[StepRecord]) -> dict[str, Share]:
     """Return {domain_id: Share} over `steps` of one stage.
 
-    The declared share is the mean over steps of the curriculum's. The rule: within 10% of declared, relatively, on
-    trained groups for the domains of which at least 30% of groups give a gradient, and on judged groups for the others.
-    Each of these two sets is compared within itself, shares brought to sum to one there, as a group of one set is not
-    worth a group of the other. Below 10 expected groups one group more or less decides, so nothing is said; nor for a
-    domain alone in its set.
+    The declared share is the mean over steps of the curriculum's. The rule, within 10% of declared, relatively:
+    where at least 30% of a domain's groups give a gradient, on trained groups, against the other domains of that kind;
+    for the others on judged groups, against all judged groups. Below 10 expected groups one group more or less decides,
+    so nothing is said; nor is it for a domain that is alone in giving gradients.
     """
     ids = list(dict.fromkeys(domain_id for step in steps for domain_id in step.domains))
     rows = {domain_id: [step.domains[domain_id] for step in steps if domain_id in step.domains] for domain_id in ids}
@@ -61,9 +60,12 @@ def shares(steps: Sequence[StepRecord]) -> dict[str, Share]:
     engine, judging = _sums(rows, lambda row: row.engine_s), _sums(rows, lambda row: row.judge_s)
     seconds = {key: engine[key] + judging[key] for key in ids}
     productive = {key for key in ids if judged[key] and trained[key] / judged[key] >= MIN_YIELD}
-    ratios: dict[str, tuple[float | None, ShareVerdict]] = {}
-    for members, counts in ((productive, trained), (set(ids) - productive, judged)):
-        ratios |= _judge(sorted(members), declared=declared, counts=counts)
+    ratios = {
+        key: _judge(key, peers=productive, declared=declared, counts=trained)
+        if key in productive
+        else _judge(key, peers=ids, declared=declared, counts=judged)
+        for key in ids
+    }
     return {
         key: Share(
             declared=_part(declared, key),
@@ -89,25 +91,19 @@ def shares(steps: Sequence[StepRecord]) -> dict[str, Share]:
 
 
 def _judge(
-    members: Sequence[str], *, declared: Mapping[str, float], counts: Mapping[str, float]
-) -> dict[str, tuple[float | None, ShareVerdict]]:
-    """Return {domain_id: (realised over declared, verdict)} within one set of domains."""
-    total = sum(counts[key] for key in members)
-    whole = sum(declared[key] for key in members)
-    verdicts: dict[str, tuple[float | None, ShareVerdict]] = {}
-    for key in members:
-        expected = total * declared[key] / whole if whole else 0.0
-        if not expected:
-            verdicts[key] = (None, "not run" if not counts[key] else "off")
-            continue
-        ratio = counts[key] / expected
-        if len(members) == 1:
-            verdicts[key] = (None, "alone")
-        elif expected < MIN_GROUPS:
-            verdicts[key] = (ratio, "too few groups")
-        else:
-            verdicts[key] = (ratio, "holds" if abs(ratio - 1.0) <= MAX_OFF + 1e-9 else "off")
-    return verdicts
+    key: str, *, peers: Collection[str], declared: Mapping[str, float], counts: Mapping[str, float]
+) -> tuple[float | None, ShareVerdict]:
+    """Return realised over declared among `peers`, and what the rule says of it."""
+    whole = sum(declared[peer] for peer in peers)
+    expected = sum(counts[peer] for peer in peers) * declared[key] / whole if whole else 0.0
+    if not expected:
+        return None, "off" if counts[key] else "not run"
+    if len(peers) == 1:
+        return None, "alone"
+    ratio = counts[key] / expected
+    if expected < MIN_GROUPS:
+        return ratio, "too few groups"
+    return ratio, "holds" if abs(ratio - 1.0) <= MAX_OFF + 1e-9 else "off"
 
 
 def _sums(rows: Mapping[str, Sequence[DomainStep]], count: Callable[[DomainStep], float]) -> dict[str, float]:

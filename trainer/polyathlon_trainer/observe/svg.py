@@ -48,14 +48,16 @@ def line_chart(series: Sequence[Series], *, label: str, y_range: tuple[float, fl
     )
 
 
-def forest(mean: float, low: float, high: float, *, reach: float) -> str:
-    """Return a gain as a dot with its interval around a zero line; the axis runs from -`reach` to `reach`."""
+def forest(mean: float, low: float, high: float, *, reach: float, name: str) -> str:
+    """Return a gain as a dot with its interval around a zero line; the axis runs from -`reach` to `reach`.
+
+    `name` is the CSS class that colours it.
+    """
     width, height = 160.0, 16.0
 
     def place(value: float) -> float:
         return round(width / 2 + max(-1.0, min(1.0, value / reach)) * (width / 2 - 5), 1)
 
-    name = "same" if low <= 0.0 <= high else ("up" if mean > 0 else "down")
     return (
         f'<svg class="forest {name}" viewBox="0 0 {width:.0f} {height:.0f}" aria-hidden="true">'
         f'<line class="zero" x1="{width / 2}" x2="{width / 2}" y1="0" y2="{height}"/>'
@@ -139,7 +141,7 @@ def _grid(frame: _Frame) -> str:
     lines = []
     for place, value in enumerate((frame.low, (frame.low + frame.high) / 2, frame.high)):
         y = frame.y(value)
-        lines.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
+        lines.append(f'<line class="rule" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y}" y2="{y}"/>')
         if place != 1:
             lines.append(f'<text class="end" x="{LEFT - 5}" y="{y + 3.5}">{value:.3g}</text>')
     lines.append(f'<text x="{LEFT}" y="{HEIGHT - 4}">{frame.first:g}</text>')
