@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -12,7 +13,7 @@ from polyathlon.drawing import TaskKey
 from polyathlon_trainer.episode import Episode, Group
 from polyathlon_trainer.observe.lines import METRICS, RecordError
 from polyathlon_trainer.observe.recorder import Recorder
-from polyathlon_trainer.observe.records import NoteRecord
+from polyathlon_trainer.observe.records import DomainStep, NoteRecord, StepRecord
 from polyathlon_trainer.observe.report import write_report
 from polyathlon_trainer.observe.samples import choose_samples, readable
 
@@ -68,7 +69,7 @@ def test_a_finished_run_shows_every_part(finished_run: Path) -> None:
     text, page = page_of(finished_run)
     for title in ("What changed", "Domain by domain", "Shares declared", "The learner", "Episodes lost", "Episodes to"):
         assert f"<h2>{title}" in text
-    assert "RL raised the mean held-out reward from" in text
+    assert re.search(r"<h1>RL raised the mean held-out reward from [^ ]+ to [^ ]+ over 5 domains: [^ ]+\.</h1>", text)
     assert page.tags.count("article") == 6 + 8
     assert text.count('class="episode"') == 6 * 3
     assert "has not finished" not in text
@@ -113,6 +114,32 @@ def test_three_hundred_domains_stay_a_page_that_a_phone_opens(tmp_path: Path, wr
 @pytest.mark.parametrize("width", ["initial-scale=1", "prefers-color-scheme: dark", "default-src 'none'"])
 def test_the_page_fits_a_phone_and_the_dark_and_loads_nothing(finished_run: Path, width: str) -> None:
     assert width in page_of(finished_run)[0]
+
+
+def test_a_run_whose_numbers_broke_still_draws(tmp_path: Path) -> None:
+    broken = DomainStep(1.0, 4, 2, 10, 0.1, 0.1, math.nan, 0.4, math.inf, 0.1)
+    with Recorder(tmp_path) as recorder:
+        for number in range(1, 4):
+            recorder.write(
+                StepRecord(
+                    stage="rl",
+                    step=number,
+                    time_s=1.0,
+                    loss=math.nan,
+                    grad_norm=math.inf,
+                    learn_s=0.0,
+                    wait_s=0.0,
+                    learning_rate=0.1,
+                    entropy=math.nan,
+                    kl=-math.inf,
+                    domains={"polyathlon/a.b-v1": broken},
+                )
+            )
+    path = write_report(tmp_path)
+    drawings = re.findall(r"<svg.*?</svg>", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(drawings) == 3 + 1 + 8
+    assert not [svg for svg in drawings if re.search(r"nan|inf", svg)]
+    assert any("nothing yet" in svg for svg in drawings)
 
 
 def test_hostile_model_text_is_text(tmp_path: Path, write_run: WriteRun) -> None:

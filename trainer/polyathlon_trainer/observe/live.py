@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping
@@ -97,7 +98,7 @@ class Progress:
             self._rewards.clear()
         self._ended_s.append((record.step, self._clock()))
         for domain_id, domain in record.domains.items():
-            if domain.mean_reward is not None:
+            if domain.mean_reward is not None and math.isfinite(domain.mean_reward):
                 before = self._rewards.get(domain_id, domain.mean_reward)
                 self._rewards[domain_id] = MEMORY * before + (1.0 - MEMORY) * domain.mean_reward
         whole = record.wait_s + record.learn_s

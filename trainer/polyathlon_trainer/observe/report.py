@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -56,8 +57,8 @@ def render_report(run_folder: Path) -> str:
     environment.filters |= {"svg": Markup, "name": short_name}
     drawn = cards(log, table)
     return environment.from_string(source).render(
-        finding=readable(finding),
-        others=[readable(sentence) for sentence in others],
+        finding=_unbroken(readable(finding)),
+        others=[_unbroken(readable(sentence)) for sentence in others],
         facts=_facts(log),
         results=_results(table),
         cards=drawn[:FIRST_CARDS],
@@ -69,6 +70,11 @@ def render_report(run_folder: Path) -> str:
         sheets=sheets(table),
         notes=[(note.step, short_name(note.domain_id or ""), readable(note.text)) for note in log.notes],
     )
+
+
+def _unbroken(sentence: str) -> str:
+    """Return `sentence` with its intervals kept on one line."""
+    return re.sub(r"(\d) \[([^][ ]+), ([^][ ]+)\]", "\\1\u00a0[\\2,\u00a0\\3]", sentence)
 
 
 def _facts(log: RunLog) -> list[tuple[str, str]]:
