@@ -108,8 +108,9 @@ def pooled_gain(differences: Mapping[str, Floats]) -> Gain:
     present = [values for _, values in sorted(differences.items()) if len(values)]
     if not present:
         return NO_GAIN
-    if len(present) == 1:
-        return paired_gain([(0.0,)] * len(present[0]), [(float(value),) for value in present[0]])
+    everything = np.concatenate(present)
+    if len(present) == 1 or np.ptp(everything) == 0.0:
+        return paired_gain([(0.0,)] * len(everything), [(float(value),) for value in everything])
     centre = float(np.mean([values.mean() for values in present]))
     order = child("pooled gain")
     resampled, flipped = np.zeros(NUM_RESAMPLES), np.zeros(NUM_RESAMPLES)
