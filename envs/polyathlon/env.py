@@ -15,18 +15,10 @@ from polyathlon.drawing import TaskKey, draw_task
 from polyathlon.errors import EpisodeLost, LostKind, SandboxError, TaskError, VerifierError
 from polyathlon.registration import load_domain, registry
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Limits, Room, Sandbox
+from polyathlon.sandbox.protocol import Room
 from polyathlon.spaces import TextSpace
-from polyathlon.tree import Tree
 
 Lost = Literal["raise", "truncate"]
-
-
-class LateRoom:
-    """The default room, chosen when a sandbox is first asked for: a question never pays for probing one."""
-
-    def open(self, tree: Tree, *, limits: Limits | None = None) -> Sandbox:
-        return default_room().open(tree, limits=limits)
 
 
 class DomainEnv(gym.Env[str, str]):
@@ -62,7 +54,7 @@ class DomainEnv(gym.Env[str, str]):
             raise ValueError(f"lost is {lost!r}; it must be one of {get_args(Lost)}.")
         self._domain: Domain = load_domain(self._entry.id)
         self._level, self._split, self._shaping, self._lost = level, split, shaping, lost
-        self._room: Room = room or LateRoom()
+        self._room: Room = room or default_room()
         self._task: Task | None = None
         self._workspace: Workspace | None = None
         self._turn = 0

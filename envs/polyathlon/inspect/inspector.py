@@ -8,13 +8,13 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import replace
 from multiprocessing import get_context
 
-from polyathlon.env import LateRoom
 from polyathlon.errors import PolyathlonError
 from polyathlon.inspect import rewards, tasks
 from polyathlon.inspect.finding import CheckResult, Finding, Inspection
 from polyathlon.inspect.lint import lint_domain
 from polyathlon.inspect.play import Subject
 from polyathlon.registration import load_domain, registry
+from polyathlon.sandbox.choose import default_room
 
 DEFAULT_SEEDS = 64
 
@@ -26,7 +26,7 @@ def inspect_domain(domain_id: str, *, num_seeds: int = DEFAULT_SEEDS) -> Inspect
     try:
         entry = registry().entry(domain_id)
         inspection = Inspection(entry.id)
-        subject = Subject(entry, load_domain(entry.id), LateRoom(), num_seeds)
+        subject = Subject(entry, load_domain(entry.id), default_room(), num_seeds)
         solved = rewards.solve_all(subject)
         checks: tuple[Callable[[], CheckResult], ...] = (
             lambda: rewards.check_reference(subject, solved),
