@@ -28,6 +28,7 @@ GROUPS = "groups.msgpack"
 _TENSORS = "learner.pt"
 _PLAIN = "learner.json"
 _ASIDE = ".writing-"
+MIN_FREE_BYTES = 1 << 20
 
 
 class CheckpointError(PolyathlonError):
@@ -110,7 +111,9 @@ class Checkpoints:
         path = self._folder / name
         seal = self._seal(path)
         if seal is None:
-            raise CheckpointError(f"{path} is no complete checkpoint. Complete ones: {', '.join(self.names()) or 'none'}.")
+            raise CheckpointError(
+                f"{path} is no complete checkpoint. Complete ones: {', '.join(self.names()) or 'none'}."
+            )
         for file, digest in seal.files.items():
             if _digest(path / file) != digest:
                 raise CheckpointError(f"{path / file} is damaged. {self._advice(name)}")
@@ -155,7 +158,9 @@ class Checkpoints:
 
     def _complaint(self, final: Path, error: OSError) -> str:
         names = self.names()
-        last = f"The last good checkpoint is {self._folder / names[-1]}." if names else "There is no earlier checkpoint."
+        last = (
+            f"The last good checkpoint is {self._folder / names[-1]}." if names else "There is no earlier checkpoint."
+        )
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             return f"{final}: no space left for the checkpoint. Free some, then resume. {last}"
         return f"{final}: the checkpoint cannot be written: {error}. {last}"
@@ -165,10 +170,14 @@ def _save_learner(folder: Path, learner: Mapping[str, Any]) -> None:
     try:
         check_json(learner, where="learner")
     except (TypeError, ValueError):
-        import torch  # noqa: PLC0415  # only a learner with tensors needs it
+        import torch  # only a learner with tensors needs it
 
         with (folder / _TENSORS).open("wb") as file:
-            torch.save(dict(learner), file)
+            try:
+                torch.save(dict(learner), file)
+            except RuntimeError as error:  # torch's writer hides the system's error
+                full = shutil.disk_usage(folder).free < MIN_FREE_BYTES
+                raise OSError(errno.ENOSPC if full else errno.EIO, str(error)) from error
             file.flush()
             os.fsync(file.fileno())
     else:
@@ -179,7 +188,7 @@ def _load_learner(folder: Path) -> Mapping[str, Any]:
     if (folder / _PLAIN).exists():
         plain: Mapping[str, Any] = msgspec.json.decode((folder / _PLAIN).read_bytes())
         return plain
-    import torch  # noqa: PLC0415  # only a learner with tensors needs it
+    import torch  # only a learner with tensors needs it
 
     tensors: Mapping[str, Any] = torch.load(folder / _TENSORS, map_location="cpu", weights_only=True)
     return tensors
@@ -206,4 +215,3 @@ def _digest(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError:
         return ""
-

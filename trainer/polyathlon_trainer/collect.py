@@ -5,7 +5,6 @@ Tokens in, tokens out: what the policy wrote is decoded for the world, and never
 
 from __future__ import annotations
 
-import itertools
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -107,7 +106,6 @@ class Sampler:
         self._crew = crew
         self._rules = rules
         self._pulse = pulse
-        self._tickets = itertools.count()
         self._posing: dict[str, int] = {}
         self._early: dict[int, Report] = {}
         self._orders: dict[int, tuple[_Making, tuple[_Member, ...]]] = {}
@@ -118,19 +116,23 @@ class Sampler:
         """Have the workers draw the tasks of `plans` while nobody waits for them."""
         orders: list[Order] = []
         for plan in plans:
-            ticket = self._posing[plan.uid] = next(self._tickets)
+            ticket = self._posing[plan.uid] = self._crew.ticket()
             orders.append(Pose(ticket, plan.key))
         self._crew.send(orders)
 
-    def collect(self, plans: Sequence[GroupPlan], *, on_done: Callable[[Collected], None]) -> None:
+    def collect(
+        self, plans: Sequence[GroupPlan], *, on_done: Callable[[Collected], None], engine: Engine | None = None
+    ) -> None:
         """Collect the groups of `plans`; `on_done` gets each as it is finished, in no fixed order.
+
+        Another `engine` than the sampler's own may write them: for examinations.
 
         Raises:
             EngineError: the engine writes nothing any more.
             CrewError: no env worker can be kept alive.
 
         """
-        self._done = on_done
+        self._done, self._writer = on_done, engine or self._engine
         self._open = len(plans)
         self._begin(plans)
         while self._open:
@@ -189,7 +191,7 @@ class Sampler:
         if not self._rules.lockstep:
             wants, self._wants = _first_rows(wants, CHUNK_ROWS)
         start = time.monotonic()
-        answers = _generate_surely(self._engine, [want.request for want in wants])
+        answers = _generate_surely(self._writer, [want.request for want in wants])
         elapsed_s = time.monotonic() - start
         tokens = [sum(len(c.token_ids) for c in answer) + 1 if answer else 1 for answer in answers]
         orders: list[Order] = []
@@ -216,7 +218,7 @@ class Sampler:
 
     def _act(self, making: _Making, members: tuple[_Member, ...]) -> Order:
         first = members[0]
-        ticket = next(self._tickets)
+        ticket = self._crew.ticket()
         self._orders[ticket] = (making, members)
         last = len(first.turns) >= self._rules.max_turns[making.plan.key.domain_id]
         name = f"{making.plan.uid}/{first.place}/{first.restarts}"
@@ -244,7 +246,7 @@ class Sampler:
 
     def _judge(self, making: _Making, member: _Member) -> None:
         """Have an episode judged as it stands: there is no room for another turn."""
-        ticket = next(self._tickets)
+        ticket = self._crew.ticket()
         self._orders[ticket] = (making, (member,))
         name = f"{making.plan.uid}/{member.place}/{member.restarts}"
         self._crew.send([Judge(ticket, making.plan.key, name, tuple(member.history))])

@@ -21,6 +21,10 @@ T = TypeVar("T")
 JOIN_LIMIT_S = 120.0
 
 
+def _nothing() -> None:
+    return None
+
+
 class _Stopped(BaseException):
     """Ends the collecting thread wherever it waits."""
 
@@ -52,10 +56,14 @@ class Producer:
     With or without the thread, everything that touches the engine or the crew goes through this object.
     """
 
-    def __init__(self, engine: Engine, chat: Chat, crew: Crew, rules: SampleRules) -> None:
+    def __init__(
+        self, engine: Engine, chat: Chat, crew: Crew, rules: SampleRules, *, watch: Callable[[], None] = _nothing
+    ) -> None:
+        """`watch` is called between any two waits while collecting; it may raise to stop."""
+        self._watch = watch
         self.buffer = Buffer()
         self.mailbox = Mailbox(engine)
-        self._sampler = Sampler(engine, chat, crew, rules, pulse=self._pulse)
+        self.sampler = Sampler(engine, chat, crew, rules, pulse=self._pulse)
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
@@ -68,8 +76,8 @@ class Producer:
     def submit(self, plans: Sequence[GroupPlan]) -> None:
         """Have `plans` collected. They must have been promised to the buffer."""
         if self._thread is None:
-            self._sampler.pose_ahead(plans)
-        self._jobs.put(lambda: self._sampler.collect(plans, on_done=self.buffer.add))
+            self.sampler.pose_ahead(plans)
+        self._jobs.put(lambda: self.sampler.collect(plans, on_done=self.buffer.add))
 
     def ask(self, job: Callable[[], T]) -> T:
         """Return what `job` returns, run in the thread that owns engine and crew, after what was submitted before."""
@@ -117,4 +125,5 @@ class Producer:
     def _pulse(self) -> None:
         if self._stopping.is_set():
             raise _Stopped
+        self._watch()
         self.mailbox.deliver()

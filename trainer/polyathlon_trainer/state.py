@@ -68,7 +68,8 @@ class RunState:
     """Where a run stands: `stage` is under way (or to begin), with `step` steps and `stage_s` seconds of it done.
 
     `run_s` is seconds of running since the run began. `probed` is how many held-out prompts each domain is asked.
-    `rl_steps` and `rl_s` are what RL took, which the controls are given too. `mark` is the recorder's.
+    `steps_done` and `seconds_done` say what each finished stage took; controls are given what RL took. `mark` is the
+    recorder's.
     """
 
     stage: str
@@ -79,8 +80,8 @@ class RunState:
     rl: RlState | None = None
     guard: GuardState = field(default_factory=GuardState)
     probed: Mapping[str, int] = field(default_factory=dict)
-    rl_steps: int = 0
-    rl_s: float = 0.0
+    steps_done: Mapping[str, int] = field(default_factory=dict)
+    seconds_done: Mapping[str, float] = field(default_factory=dict)
     mark: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -95,9 +96,7 @@ def merged_rl(state: RlState, cards: tuple[DomainCard, ...]) -> RlState:
     if set(declared) == set(state.curriculum.progress) and _same_levels(state, cards):
         return state
     curriculum = bound_weights(merge_state(state.curriculum, declared, levels(cards)), declared)
-    return replace(
-        state, curriculum=curriculum, scheduler=merge_accounts(state.scheduler, sorted(declared))
-    )
+    return replace(state, curriculum=curriculum, scheduler=merge_accounts(state.scheduler, sorted(declared)))
 
 
 def _same_levels(state: RlState, cards: tuple[DomainCard, ...]) -> bool:

@@ -6,6 +6,7 @@ were only waiting behind the one that killed its worker are sent elsewhere and n
 
 from __future__ import annotations
 
+import itertools
 import selectors
 import tempfile
 import time
@@ -75,7 +76,7 @@ class _Books:
 
 
 class Crew:
-    """Env workers behind `send` and `poll`. Not thread-safe. Tickets are the caller's and unique while outstanding."""
+    """Env workers behind `send` and `poll`. Not thread-safe. Orders get their numbers from `ticket`."""
 
     def __init__(self, rules: CrewRules, *, log_folder: Path | None = None) -> None:
         self._rules = rules
@@ -84,6 +85,7 @@ class Crew:
         self._books = _Books()
         self._finished: deque[Report] = deque()
         self._early_deaths = 0
+        self._tickets = itertools.count()
         self.counts = CrewCounts()
         self._links = [self._start(place) for place in range(rules.num_workers)]
 
@@ -95,6 +97,10 @@ class Crew:
     @property
     def num_outstanding(self) -> int:
         return len(self._books.cases) + len(self._finished)
+
+    def ticket(self) -> int:
+        """Return a number for an order that no other order has."""
+        return next(self._tickets)
 
     def send(self, orders: Sequence[Order]) -> None:
         """Hand out `orders`; each will be reported by `poll`, whatever happens to the workers."""
@@ -125,6 +131,11 @@ class Crew:
             for report in self.poll(limit_s=POLL_S):
                 done[report.ticket] = report
         return done
+
+    def drain(self) -> None:
+        """Wait for everything outstanding and forget it: what was fetched ahead is not wanted any more."""
+        while self.num_outstanding:
+            self.poll(limit_s=POLL_S)
 
     def close(self) -> None:
         """Kill every worker. May be called twice."""

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from polyathlon.clip import clip_text
 from polyathlon.domain import Domain, Task, Verdict, Workspace
 from polyathlon.drawing import TaskKey, draw_task
-from polyathlon.env import LateRoom, judge_evidence
+from polyathlon.env import judge_evidence
 from polyathlon.errors import EpisodeLost
 from polyathlon.registration import load_domain
+from polyathlon.sandbox.choose import default_room
 from polyathlon.sandbox.protocol import Room
 from polyathlon_trainer.rollout.messages import (
     Act,
@@ -57,7 +58,7 @@ class Worlds:
     def __init__(self) -> None:
         self._open: dict[str, _World] = {}
         self._unused: dict[TaskKey, Workspace] = {}
-        self._room: Room = LateRoom()
+        self._room: Room = default_room()
 
     def carry_out(self, order: Order) -> Report:
         """Return the report of `order`, with its `seconds` still 0.

@@ -48,9 +48,20 @@ class PrefixVerifier:
         return Verdict.failing("another answer", progress=right / len(wanted) if len(got) <= len(wanted) else 0.0)
 
 
+class StoneTasks:
+    """Nothing in the prompt tells the answer: no policy gets anywhere."""
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        return {"name": int(rng.integers(1_000_000)), "secret": int(rng.integers(10**15))}
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        return Brief(f"stone {core['name']}", hidden={"answer": str(core["secret"])})
+
+
 class StoneVerifier:
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
-        return Verdict.failing("stones do not answer")
+        right = evidence.answer == expect_text(task.hidden["answer"])
+        return Verdict.passing() if right else Verdict.failing("stones do not answer")
 
 
 def recite(task: Task) -> Script:
@@ -168,7 +179,7 @@ def _mark(path: str) -> bool:
 
 COPY = Domain(tasks=CopyTasks(), open_workspace=open_question, verifier=PrefixVerifier(), solve=recite)
 NEXT = Domain(tasks=NextTasks(), open_workspace=open_question, verifier=PrefixVerifier(), solve=recite)
-STONE = Domain(tasks=CopyTasks(), open_workspace=open_question, verifier=StoneVerifier(), solve=recite)
+STONE = Domain(tasks=StoneTasks(), open_workspace=open_question, verifier=StoneVerifier(), solve=recite)
 DOOR = Domain(
     tasks=DoorTasks(), open_workspace=lambda task, room: DoorWorkspace(task), verifier=DoorVerifier(), solve=dial
 )
