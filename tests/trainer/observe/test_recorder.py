@@ -167,6 +167,17 @@ def test_resuming_at_a_mark_drops_what_came_after_it(tmp_path: Path) -> None:
     assert uids(tmp_path) == ["g1", "g1", "g2", "g2"]
 
 
+def test_episodes_after_the_mark_are_gone_even_if_none_follow(tmp_path: Path) -> None:
+    with Recorder(tmp_path) as recorder:
+        recorder.write_group(group("g1"), stage="rl", step=1)
+        mark = recorder.mark()
+        for uid in ("g2", "g3"):
+            recorder.write_group(group(uid), stage="rl", step=2)
+            recorder.mark()
+    Recorder(tmp_path, mark=mark).close()
+    assert uids(tmp_path) == ["g1", "g1"]
+
+
 def test_an_interrupted_run_leaves_the_same_bytes_as_one_that_was_not(tmp_path: Path) -> None:
     straight, broken = tmp_path / "straight", tmp_path / "broken"
     with Recorder(straight) as recorder:
