@@ -1,6 +1,6 @@
 """Documents to leaf through, search and calculate on; the submitted JSON is the answer.
 
-`task.public["documents"]` holds them in order: {"id", "title", "pages": [text, ...], "tables": {id: [[cell, ...], ...]}}.
+`task.public["documents"]` holds them in order: {"id", "title", "pages": [text, ...], "tables": {id: [row, ...]}}.
 """
 
 from __future__ import annotations
