@@ -1,0 +1,201 @@
+"""The learner: owns the policy's weights, and moves them by imitation and by policy gradient."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from polyathlon_trainer.learning.batch import RlBatch, SftExample, Tree, one_branch_each, pack, rl_trees, sft_trees
+from polyathlon_trainer.learning.loss import LossParts, TrustRules, imitation_loss, policy_loss, token_scores
+from polyathlon_trainer.learning.optimise import Muon, Recipe, rl_share, sft_share
+from polyathlon_trainer.learning.protocol import LearnerError, Update
+from polyathlon_trainer.learning.rows import RowModel, TensorRows, to_device
+
+_ADAM_BETAS = (0.9, 0.95)
+
+
+class TorchLearner:
+    """Trains a `RowModel` in place, on the device that it lies on. Not thread-safe.
+
+    SFT and RL have optimisers of their own. With a `kl_coefficient` the first RL step freezes the weights that it
+    starts from as the reference, unless `freeze_reference` came before.
+    """
+
+    def __init__(self, model: RowModel, recipe: Recipe, rules: TrustRules) -> None:
+        self._model = model
+        self._recipe = recipe
+        self._rules = rules
+        self._parameters = dict(model.module.named_parameters())
+        self._device = next(iter(self._parameters.values())).device
+        self._averaged = {name: value.detach().clone() for name, value in self._parameters.items()}
+        self._reference: dict[str, Tensor] | None = None
+        self._sft_steps = 0
+        self._rl_steps = 0
+        self._make_optimisers()
+
+    def sft_step(self, examples: Sequence[SftExample], *, progress: float) -> Update:
+        share = sft_share(progress)
+
+        def part(rows: TensorRows) -> LossParts:
+            return imitation_loss(*token_scores(self._model.logits(rows), rows.targets, temperature=1.0), rows)
+
+        update = self._step(sft_trees(examples), part, self._sft, share, self._recipe.sft_clip_norm)
+        self._sft_steps += update.loss is not None
+        return update
+
+    def rl_step(self, batch: RlBatch, *, progress: float) -> Update:
+        share = rl_share(progress, step=self._rl_steps, warmup_steps=self._recipe.rl_warmup_steps)
+        if self._rules.kl_coefficient and self._reference is None:
+            self.freeze_reference()
+
+        def part(rows: TensorRows) -> LossParts:
+            reference = self._reference_scores(rows, batch.temperature)
+            scores = token_scores(self._model.logits(rows), rows.targets, temperature=batch.temperature)
+            return policy_loss(*scores, reference, rows, self._rules)
+
+        trees = rl_trees(batch, max_completions=self._recipe.completions_per_group)
+        update = self._step(trees, part, self._rl, share, self._recipe.rl_clip_norm)
+        self._rl_steps += update.loss is not None
+        return update
+
+    def freeze_reference(self) -> None:
+        """Keep a copy of the weights as they are: the reference that the KL is measured to."""
+        self._reference = {name: value.detach().clone() for name, value in self._parameters.items()}
+
+    def weights(self) -> dict[str, Tensor]:
+        return {name: value.detach().clone() for name, value in self._parameters.items()}
+
+    def averaged_weights(self) -> dict[str, Tensor]:
+        return {name: value.clone() for name, value in self._averaged.items()}
+
+    def state_dict(self) -> dict[str, Any]:
+        return {
+            "weights": self.weights(),
+            "averaged": self.averaged_weights(),
+            "reference": None if self._reference is None else {name: v.clone() for name, v in self._reference.items()},
+            "sft": [_copied(optimiser.state_dict()) for optimiser in self._sft],
+            "rl": [_copied(optimiser.state_dict()) for optimiser in self._rl],
+            "sft_steps": self._sft_steps,
+            "rl_steps": self._rl_steps,
+        }
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        try:
+            self._check_fit(state["weights"])
+            self._check_fit(state["averaged"])
+            self._make_optimisers()
+            for optimiser, kept in zip((*self._sft, *self._rl), (*state["sft"], *state["rl"]), strict=True):
+                optimiser.load_state_dict(_copied(kept))
+            reference = state["reference"]
+            counts = int(state["sft_steps"]), int(state["rl_steps"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise LearnerError(
+                f"The learner's state does not fit this model: {error}. Resume with the model that it was saved from."
+            ) from error
+        with torch.no_grad():
+            for name, value in self._parameters.items():
+                value.copy_(state["weights"][name])
+                self._averaged[name].copy_(state["averaged"][name])
+        self._reference = None if reference is None else {n: v.to(self._device).clone() for n, v in reference.items()}
+        self._sft_steps, self._rl_steps = counts
+
+    def _make_optimisers(self) -> None:
+        matrices = self._model.matrices() if self._recipe.sft_matrix_rate is not None else []
+        chosen = {id(value) for value in matrices}
+        others = [value for value in self._parameters.values() if id(value) not in chosen]
+        adam = torch.optim.AdamW(others, lr=self._recipe.sft_rate, betas=_ADAM_BETAS, weight_decay=0.0)
+        muon = [Muon(matrices, rate=self._recipe.sft_matrix_rate or 0.0)] if matrices else []
+        self._sft: list[torch.optim.Optimizer] = [adam, *muon]
+        self._sft_rates = [self._recipe.sft_rate, self._recipe.sft_matrix_rate or 0.0]
+        self._rl: list[torch.optim.Optimizer] = [
+            torch.optim.AdamW(self._parameters.values(), lr=self._recipe.rl_rate, betas=_ADAM_BETAS, weight_decay=0.0)
+        ]
+
+    def _step(
+        self,
+        trees: list[Tree],
+        part: Callable[[TensorRows], LossParts],
+        optimisers: list[torch.optim.Optimizer],
+        share: float,
+        clip_norm: float,
+    ) -> Update:
+        rates = self._sft_rates if optimisers is self._sft else [self._recipe.rl_rate]
+        if not trees:
+            return Update(loss=None, grad_norm=None, learning_rate=rates[0] * share)
+        self._model.module.zero_grad(set_to_none=True)
+        parts = []
+        read = trees if self._model.reads_trees else one_branch_each(trees)
+        for rows in pack(read, pad=self._model.pad_id, max_tokens=self._recipe.row_tokens):
+            found = part(to_device(rows, self._device))
+            torch.autograd.backward(found.loss)
+            parts.append(found)
+        norm = float(torch.nn.utils.clip_grad_norm_(self._parameters.values(), clip_norm))
+        if not norm < float("inf"):
+            raise LearnerError(f"The gradient's norm is {norm}. Lower the learning rate, or resume from before.")
+        if any(found.kept_tokens for found in parts):
+            for optimiser, rate in zip(optimisers, rates, strict=False):
+                for group in optimiser.param_groups:
+                    group["lr"] = rate * share
+                optimiser.step()
+            self._average()
+        self._model.module.zero_grad(set_to_none=True)
+        return _update(parts, norm, rates[0] * share)
+
+    @torch.no_grad()
+    def _average(self) -> None:
+        for name, value in self._parameters.items():
+            self._averaged[name].lerp_(value, 1 - self._recipe.averaging)
+
+    @torch.no_grad()
+    def _reference_scores(self, rows: TensorRows, temperature: float) -> Tensor | None:
+        """Return the reference's log-probabilities (N,), the policy's own weights set aside meanwhile."""
+        if self._reference is None:
+            return None
+        own = {name: value.data for name, value in self._parameters.items()}
+        try:
+            for name, value in self._parameters.items():
+                value.data = self._reference[name]
+            return token_scores(self._model.logits(rows), rows.targets, temperature=temperature)[0]
+        finally:
+            for name, value in self._parameters.items():
+                value.data = own[name]
+
+    def _check_fit(self, weights: Mapping[str, Tensor]) -> None:
+        shapes = {name: tuple(value.shape) for name, value in self._parameters.items()}
+        given = {name: tuple(value.shape) for name, value in weights.items()}
+        wrong = [name for name in sorted(shapes.keys() | given.keys()) if shapes.get(name) != given.get(name)]
+        if wrong:
+            raise ValueError(f"{wrong[0]} has shape {given.get(wrong[0])}, not {shapes.get(wrong[0])}")
+
+
+def _copied(state: Any) -> Any:
+    """Return an optimiser's state with its tensors copied: the live ones go on changing."""
+    if isinstance(state, Tensor):
+        return state.detach().clone()
+    if isinstance(state, dict):
+        return {key: _copied(value) for key, value in state.items()}
+    if isinstance(state, list | tuple):
+        return [_copied(value) for value in state]
+    return state
+
+
+def _update(parts: Sequence[LossParts], norm: float, rate: float) -> Update:
+    tokens = sum(part.tokens for part in parts)
+    kept = sum(part.kept_tokens for part in parts)
+    sequences = sum(part.sequences for part in parts)
+    return Update(
+        loss=sum(float(part.loss.detach()) for part in parts) if kept else None,
+        grad_norm=norm if kept else None,
+        learning_rate=rate,
+        tokens=kept,
+        sequences=sequences,
+        kl=sum(part.kl for part in parts) / max(kept, 1),
+        entropy=sum(part.entropy for part in parts) / max(kept, 1),
+        truncated_share=sum(part.truncated_tokens for part in parts) / max(tokens, 1),
+        outside_share=sum(part.outside_tokens for part in parts) / max(tokens, 1),
+        masked_share=sum(part.masked_sequences for part in parts) / max(sequences, 1),
+        mismatch=sum(part.mismatch for part in parts) / max(tokens, 1),
+    )
