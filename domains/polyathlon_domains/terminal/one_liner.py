@@ -19,10 +19,10 @@ from polyathlon.workspaces.question import open_question
 from polyathlon_domains.terminal._requests import MODES, Atom, Request, answer, compile_request, day_of, matches
 from polyathlon_domains.terminal._twins import DAY_S, NUM_TWINS, PLACES, SUFFIXES, WORDS, twins
 
-RUN_TIMEOUT_S = 2.0
+RUN_TIMEOUT_S = 5.0
 MAX_COMMAND_CHARS = 2_000
-ENTER = 'cd -- "$1" && exec bash -c "$2"'
-ENVIRONMENT = {"TZ": "UTC", "LC_ALL": "C"}
+# a child of the judge's own shell: what it sets, or kills, pays nothing, since expected answers stay out of the sandbox
+RUN = "(cd /workspace/{place} && TZ=UTC LC_ALL=C exec bash -c {command} 2>/dev/null)"
 MAX_TWIN_SEEDS = 20
 EXIT_CREDIT = 0.1
 CHANCE = {"paths": 0.0, "count": 0.5, "folders": 0.5}
@@ -69,6 +69,8 @@ class OneLinerTasks:
         want, ban = wants[int(rng.integers(len(wants)))], bans[int(rng.integers(len(bans)))]
         if ban == "awk":
             want = ("bytes", "column")[int(rng.integers(2))]
+        if want == "folders" and "depth" in abouts:
+            want = "lines"
         atoms = [_told_apart(atom, want) for atom in atoms]
         place = "." if level > 0 and rng.random() < 0.25 else PLACES[int(rng.integers(len(PLACES)))]
         return Request(place, tuple(atoms), want, odd, ban).to_json()
@@ -104,9 +106,9 @@ class OneLinerVerifier:
         together = {f"{place}/{path}": entry for place, tree in enumerate(trees) for path, entry in tree.entries.items()}
         reports: list[Report] = []
         with room.open(Tree(together)) as sandbox:
+            shell = sandbox.shell()
             for place in range(NUM_TWINS):
-                argv = ["bash", "-c", ENTER, "bash", str(place), command]
-                report = sandbox.run(argv, timeout_s=RUN_TIMEOUT_S, env=ENVIRONMENT)
+                report = shell.run(RUN.format(place=place, command=shlex.quote(command)), timeout_s=RUN_TIMEOUT_S)
                 if report.reason == "lost":
                     raise SandboxLost("the sandbox died while the command ran")
                 if report.reason != "exit" or (report.exit_code != 0 and not report.stdout):

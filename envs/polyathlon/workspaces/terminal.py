@@ -26,13 +26,13 @@ INSTRUCTIONS = (
     "write_file(path, text), submit(answer). Call submit when you are done: the files as they stand then are judged."
 )
 
-_KILLED = {
-    "signal": "killed by a signal",
-    "timeout": "killed: it ran longer than timeout_s",
-    "oom": "killed: out of memory",
-    "pids": "killed: too many processes",
-    "disk": "killed: the disk is full",
-    "output_limit": "killed: it wrote too much output",
+_WHY = {
+    "signal": "ended by a signal",
+    "timeout": "killed: out of time",
+    "oom": "out of memory",
+    "pids": "too many processes",
+    "disk": "the disk is full",
+    "output_limit": "killed: too much output",
 }
 _RUN = ToolSpec(
     "run",
@@ -135,6 +135,8 @@ class TerminalWorkspace:
         return Outcome(f"{len(data)} bytes written to {path[:200]}.")
 
     def _submit(self, arguments: Mapping[str, Json]) -> Outcome:
+        if self._sandbox is not None:
+            self._sandbox.halt()  # nothing may change the files while they are read
         answer = arguments.get("answer")
         self._answer = None if answer is None else expect_text(answer)
         return Outcome("Submitted.", finished=True)
@@ -198,7 +200,7 @@ def _alive(report: Report) -> Report:
 
 def _trouble(report: Report) -> str:
     if report.reason != "exit":
-        return _KILLED[report.reason]
+        return _WHY[report.reason]
     return report.stderr.decode("utf-8", "replace").strip()[-300:] or f"exit {report.exit_code}"
 
 
@@ -207,6 +209,10 @@ def _kept(report: Report) -> Json:
 
 
 def _told(report: Report, where: str) -> str:
-    end = f"exit {report.exit_code}" if report.reason == "exit" else _KILLED[report.reason]
+    end = "" if report.exit_code is None else f"exit {report.exit_code}"
+    if report.reason != "exit":
+        end = ", ".join(filter(None, (end, _WHY[report.reason])))
+    if report.fresh_shell:
+        end += "; the shell was started anew, its variables are gone"
     output = clip_text(report.stdout.decode("utf-8", "replace"), max_chars=MAX_OUTPUT_CHARS)
     return f"[{end}] {where}\n{output}"
