@@ -124,7 +124,7 @@ class BubblewrapSandbox:
 
     def get(self) -> Tree:
         """Return all that lies under /workspace; see Sandbox.get."""
-        return Tree({path: Entry(*rest) for path, *rest in self.lease.read()})
+        return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in self.lease.read()})
 
     def halt(self) -> None:
         """Kill every process; the files stay."""

@@ -4,30 +4,62 @@ from __future__ import annotations
 
 import functools
 import os
+import threading
 from collections.abc import Callable
 
 from polyathlon.errors import SandboxRefused
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
-from polyathlon.sandbox.protocol import Room
+from polyathlon.sandbox.probe import Record, probe, require
+from polyathlon.sandbox.protocol import Limits, Room, Sandbox
+from polyathlon.tree import Tree
 
 VARIABLE = "POLYATHLON_SANDBOX"
-_BACKENDS: dict[str, Callable[[], BubblewrapRoom]] = {"bubblewrap": BubblewrapRoom}
+BACKENDS: dict[str, Callable[[], Room]] = {"bubblewrap": BubblewrapRoom}
 
 
-def default_room() -> Room:
+class ProvenRoom:
+    """A room that attacks itself before its first sandbox is lent, and lends none when an attack succeeds."""
+
+    def __init__(self, room: Room, *, backend: str) -> None:
+        self._room = room
+        self._backend = backend
+        self._lock = threading.Lock()
+        self._record: Record | None = None
+
+    def record(self) -> Record:
+        """Return what the backend holds here, probed once."""
+        with self._lock:
+            if self._record is None:
+                self._record = probe(self._room, backend=self._backend)
+            return self._record
+
+    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
+        """Return a fresh sandbox; see Room.open.
+
+        Raises:
+            SandboxRefused: there is no isolation here; says what is missing.
+
+        """
+        require(self.record())
+        return self._room.open(tree, limits=limits, packages=packages)
+
+
+def default_room() -> ProvenRoom:
     """Return this process's room. Costs nothing until `open`; POLYATHLON_SANDBOX names the backend.
 
+    There is no fallback: where the backend does not hold, `open` refuses.
+
     Raises:
-        SandboxRefused: no such backend.
+        SandboxRefused: no backend of that name.
 
     """
     return _room(os.environ.get(VARIABLE) or "bubblewrap", os.getpid())
 
 
 @functools.cache
-def _room(name: str, _: int) -> Room:
-    if name not in _BACKENDS:
+def _room(name: str, _: int) -> ProvenRoom:
+    if name not in BACKENDS:
         raise SandboxRefused(
-            f"{VARIABLE} is {name!r}; there is {', '.join(sorted(_BACKENDS))}. Nothing runs unisolated."
+            f"{VARIABLE} is {name!r}; there is {', '.join(sorted(BACKENDS))}. Nothing runs unisolated."
         )
-    return _BACKENDS[name]()
+    return ProvenRoom(BACKENDS[name](), backend=name)

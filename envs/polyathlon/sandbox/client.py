@@ -16,6 +16,7 @@ from pathlib import Path
 
 from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
 from polyathlon.sandbox.launcher import wire
+from polyathlon.sandbox.launcher.files import Row
 from polyathlon.sandbox.protocol import Limits
 from polyathlon.sandbox.system import Plan
 
@@ -50,15 +51,15 @@ class LauncherProcess:
             # No preexec_fn and no user=: a plain spawn stays a vfork, however large this process is.
             process = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(Path(__file__).parent)],
-                stdin=theirs,
+                stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
                 cwd="/",
-                env={},
+                env=dict[str, str](),
                 start_new_session=True,
             )
         self._end = weakref.finalize(self, _end, self._control, process)
         self._control.settimeout(_SETUP_LIMIT_S)
-        wire.send(self._control, dict(asdict(plan)))
+        wire.send(self._control, {**asdict(plan), "owner": os.getpid()})
         answer = _receive(self._control, "to build the read-only system")[0]
         if "error" in answer:
             self._end()
@@ -116,7 +117,7 @@ class Lease:
         """
         return self._ask({"op": "spawn", "command": list(command), "options": list(options)}, fds)
 
-    def read(self) -> list[tuple[str, str, int, bytes, int]]:
+    def read(self) -> list[Row]:
         """Return the workspace's rows; see launcher.files."""
         source, sink = os.pipe()
         try:
@@ -125,7 +126,7 @@ class Lease:
             os.close(sink)
         return self._rows(line, source)
 
-    def write(self, rows: Sequence[tuple[str, str, int, bytes, int]]) -> None:
+    def write(self, rows: Sequence[Row]) -> None:
         """Write `rows` into the workspace."""
         source, sink = os.pipe()
         data = wire.memory_file("rows", marshal.dumps(list(rows)))
@@ -178,7 +179,7 @@ class Lease:
             raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
         return ours
 
-    def _rows(self, line: socket.socket, source: int) -> list[tuple[str, str, int, bytes, int]]:
+    def _rows(self, line: socket.socket, source: int) -> list[Row]:
         with line, open(source, "rb") as file:
             data = file.read()
             ended(line)
@@ -206,6 +207,8 @@ def ended(line: socket.socket) -> Ending:
     if not data:
         raise SandboxLost("The sandbox launcher died while a command ran.")
     answer = json.loads(data)
+    if "error" in answer:
+        raise SandboxLost(f"The launcher could not start a command ({answer['error']}).")
     code = os.waitstatus_to_exitcode(answer["status"])
     return Ending(code if code >= 0 else 128 - code, started=answer["started"], cpu_spent=answer["cpu_spent"])
 

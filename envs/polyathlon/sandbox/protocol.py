@@ -108,10 +108,14 @@ class Sandbox(Protocol):
         ...
 
     def get(self) -> Tree:
-        """Return all that lies under `/workspace`, read without following links, devices or pipes.
+        """Return all that lies under `/workspace`, read from outside, without following links, devices or pipes.
+
+        What the payload can do, it cannot make this fail: a file beyond the sandbox's own size in sum (by holes, or by
+        many names), or a folder nested deeper than 64, is there as an entry of kind "other". Call `halt` first for a
+        tree that nothing changes while it is read.
 
         Raises:
-            SandboxError: the tree holds more than the sandbox's own limits allow.
+            SandboxLost: the sandbox died.
 
         """
         ...

@@ -14,8 +14,8 @@ from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, options, own
 from polyathlon.sandbox.protocol import Limits, Reason, Report
 from polyathlon.sandbox.streams import Stream, Watch, drain, watch
 
-# `eval` runs with both descriptors closed, so that no child inherits them. Each status carries its command's number: one
-# that a command forged for itself ends nothing but the wait for it.
+# `eval` runs with both descriptors closed, so that no child inherits them. Each status carries its command's number:
+# one that a command forged for itself ends nothing but the wait for it.
 _LOOP = r"""
 cd -- "$1" 2>/dev/null; set --; shopt -s expand_aliases; __status=0
 __restore() { return "$__status"; }
@@ -67,8 +67,8 @@ class BubblewrapShell:
         bash.pipes.streams = dict.fromkeys(bash.pipes.streams, output)
         seen, status = self._converse(bash, command, started_s + timeout_s)
         if status is not None:
-            reason = own_reason(status, before.limit_hit(Counts.of(self._lease)))
-            return _report(status, reason, output, started_s)
+            ended_by = own_reason(status, before.limit_hit(Counts.of(self._lease)))
+            return _report(status, ended_by, output, started_s)
         ending = self._stop(bash)
         limit_hit = before.limit_hit(Counts.of(self._lease))
         reason = kill_reason(seen, ending)

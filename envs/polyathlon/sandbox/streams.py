@@ -62,24 +62,22 @@ def watch(streams: Mapping[int, Stream], line: socket.socket | int, *, deadline_
     Descriptors must not block. On return everything written so far has been read.
     """
     poll = select.poll()
-    poll.register(line, select.POLLIN)
-    for fd in streams:
+    for fd in (line, *streams):
         poll.register(fd, select.POLLIN)
     where = line if isinstance(line, int) else line.fileno()
     while True:
         left_s = deadline_s - time.monotonic()
-        events = dict(poll.poll(max(0.0, left_s) * 1000))
-        for fd in events.keys() & streams.keys():
+        ready = {fd for fd, _ in poll.poll(max(0.0, left_s) * 1000)}
+        for fd in ready & streams.keys():
             if not _read_some(fd, streams[fd]):
                 poll.unregister(fd)
-        if where in events:
+        over = where in ready
+        if over:
             drain(streams)
         if sum(stream.num_bytes for stream in streams.values()) > limits.output_bytes:
-            return Watch(over=where in events, flooded=True)
-        if where in events:
-            return Watch(over=True)
-        if left_s <= 0:
-            return Watch(over=False, timed_out=True)
+            return Watch(over=over, flooded=True)
+        if over or left_s <= 0:
+            return Watch(over=over, timed_out=not over)
 
 
 def drain(streams: Mapping[int, Stream]) -> None:

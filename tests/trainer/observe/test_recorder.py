@@ -7,20 +7,15 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from polyathlon.drawing import TaskKey
-from polyathlon_trainer.episode import Episode, Failure, Group, Turn
-from polyathlon_trainer.observe.episodes import read_episodes
 from polyathlon_trainer.observe.lines import METRICS, RecordError, decode, encode, mend, read_records
 from polyathlon_trainer.observe.recorder import Mark, Recorder
 from polyathlon_trainer.observe.records import (
-    DomainStep,
     EndRecord,
     EvalRecord,
     NoteRecord,
@@ -29,51 +24,7 @@ from polyathlon_trainer.observe.records import (
     StepRecord,
 )
 
-
-def step(number: int, *, loss: float | None = 0.5) -> StepRecord:
-    domain = DomainStep(
-        declared_share=1.0,
-        judged=4,
-        trained=3,
-        tokens=120,
-        engine_s=0.5,
-        judge_s=0.25,
-        mean_reward=number / 100,
-        scale=0.4,
-        mean_level=1.5,
-        learnability=0.2,
-        failures={"deadline": 1},
-    )
-    return StepRecord(
-        stage="rl",
-        step=number,
-        time_s=float(number),
-        loss=loss,
-        grad_norm=1.0,
-        learn_s=0.1,
-        wait_s=0.2,
-        learning_rate=1e-4,
-        domains={"polyathlon/a.b-v1": domain},
-    )
-
-
-def group(uid: str, *, prompt: str = "What is 2 + 2?", text: str = "4") -> Group:
-    key = TaskKey("polyathlon/a.b-v1", 2, 2**62, "train")
-    turn = Turn(token_ids=(5, 6), logprobs=(-0.5, -0.25), versions=(3, 4), observation_ids=(7,))
-    episode = Episode(
-        key=key,
-        prompt_ids=(1, 2, 3),
-        turns=(turn, Turn((8,), (-1.0,), (4,))),
-        reward=0.5,
-        passed=False,
-        reason="close",
-        parts={"length": 1.0},
-        prompt=prompt,
-        texts=(text, "again", "5"),
-        wall_s=0.75,
-    )
-    return Group(uid=uid, key=key, episodes=(episode, episode), failures=(Failure(key, "deadline", "slow"),))
-
+from .sample_rows import group, step, uids
 
 RECORDS: list[Record] = [
     RunRecord(model="tiny", seed=3, domains=("polyathlon/a.b-v1",), planned_steps={"sft": 10, "rl": 20}),
@@ -201,7 +152,7 @@ def test_kill_nine_loses_only_the_open_part_and_a_torn_line(tmp_path: Path) -> N
 import os, signal, sys
 sys.path[:0] = {sys.path!r}
 from pathlib import Path
-from test_recorder import group, step
+from sample_rows import group, step
 from polyathlon_trainer.observe.recorder import Recorder
 recorder = Recorder(Path({str(tmp_path)!r}))
 recorder.write(step(1))
@@ -216,65 +167,6 @@ os.kill(os.getpid(), signal.SIGKILL)
     assert done.returncode == -signal.SIGKILL, done.stderr.decode()
     assert read_records(tmp_path) == [step(1), step(2)]
     assert uids(tmp_path) == ["g1", "g1"]
-
-
-def test_an_unfinished_part_is_removed_on_opening(tmp_path: Path) -> None:
-    (tmp_path / "episodes").mkdir()
-    (tmp_path / "episodes" / "part-000000.parquet.tmp").write_bytes(b"half")
-    with Recorder(tmp_path) as recorder:
-        recorder.write_group(group("g1"), stage="rl", step=1)
-    assert sorted(path.name for path in (tmp_path / "episodes").iterdir()) == ["part-000000.parquet"]
-
-
-def test_reopening_without_a_mark_adds_parts_after_those_there(tmp_path: Path) -> None:
-    for uid in ("g1", "g2"):
-        with Recorder(tmp_path) as recorder:
-            recorder.write_group(group(uid), stage="rl", step=1)
-    assert uids(tmp_path) == ["g1", "g1", "g2", "g2"]
-
-
-def test_episodes_come_back_with_their_tokens(tmp_path: Path) -> None:
-    with Recorder(tmp_path) as recorder:
-        recorder.write_group(group("g1"), stage="rl", step=7)
-    row = next(rows(tmp_path))
-    assert row == {
-        "uid": "g1",
-        "member": 0,
-        "stage": "rl",
-        "step": 7,
-        "domain_id": "polyathlon/a.b-v1",
-        "level": 2,
-        "seed": 2**62,
-        "split": "train",
-        "prompt": "What is 2 + 2?",
-        "texts": ["4", "again", "5"],
-        "reward": 0.5,
-        "passed": False,
-        "truncated": False,
-        "reason": "close",
-        "parts": [("length", 1.0)],
-        "prompt_ids": [1, 2, 3],
-        "token_ids": [[5, 6], [8]],
-        "logprobs": [[-0.5, -0.25], [-1.0]],
-        "versions": [[3, 4], [4]],
-        "observation_ids": [[7], []],
-        "wall_s": 0.75,
-    }
-
-
-def test_hostile_text_is_kept_readable(tmp_path: Path) -> None:
-    with Recorder(tmp_path) as recorder:
-        recorder.write_group(group("g1", prompt="\ud800</script>\x00", text="x" * 1_000_000), stage="rl", step=1)
-    row = next(rows(tmp_path))
-    assert row["prompt"] == "\\ud800</script>\x00"
-    assert len(row["texts"][0]) == 1_000_000  # type: ignore[index]  # a list of strings
-
-
-def test_a_broken_part_is_named(tmp_path: Path) -> None:
-    (tmp_path / "episodes").mkdir()
-    (tmp_path / "episodes" / "part-000000.parquet").write_bytes(b"PAR1")
-    with pytest.raises(RecordError, match=r"episodes/part-000000\.parquet: not a whole Parquet file"):
-        list(read_episodes(tmp_path))
 
 
 def test_tensorboard_has_aggregates_and_two_series_a_domain_and_no_doubles_after_a_resume(tmp_path: Path) -> None:
@@ -317,12 +209,3 @@ def test_no_space_is_said_in_a_sentence_and_leaves_no_half_line(tmp_path: Path) 
     recorder.close()
     recorder.close()
     assert read_records(tmp_path) == [*first, step(2)]
-
-
-def rows(folder: Path) -> Iterator[dict[str, object]]:
-    for batch in read_episodes(folder):
-        yield from batch.to_pylist()
-
-
-def uids(folder: Path) -> list[object]:
-    return [row["uid"] for row in rows(folder)]

@@ -73,6 +73,8 @@ def test_a_finished_run_shows_every_part(finished_run: Path) -> None:
     assert page.tags.count("article") == 6 + 8
     assert text.count('class="episode"') == 6 * 3
     assert "has not finished" not in text
+    first_card = text[text.index("<article") : text.index("</article>")]
+    assert first_card.count('<circle class="held"') == 4  # after SFT, and at RL steps 10, 20 and 30
     assert [path.name for path in finished_run.glob("*.tmp")] == []
 
 

@@ -94,6 +94,14 @@ def test_paired_gain_of_a_clear_rise_excludes_zero() -> None:
     assert not gain.includes_zero
 
 
+def test_two_pairs_are_widened_by_the_square_root_of_two() -> None:
+    # Resampled means of 0 and 1 are 0, 0.5 and 1; their ends lie 0.5 off the centre, widened 0.5 x sqrt(2).
+    gain = paired_gain([(0.0,), (0.0,)], [(0.0,), (1.0,)])
+    assert gain.mean == 0.5
+    assert gain.low == pytest.approx(0.5 - 0.5 * math.sqrt(2))
+    assert gain.high == 1.0
+
+
 def test_no_change_is_no_gain_with_room_on_both_sides() -> None:
     gain = paired_gain([(0.0,)] * 128, [(0.0,)] * 128)
     assert (gain.mean, gain.p_value) == (0.0, 1.0)

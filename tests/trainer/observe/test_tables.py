@@ -137,6 +137,17 @@ def test_a_smaller_evaluation_is_paired_with_the_first_prompts() -> None:
     assert (gain.mean, gain.num_prompts) == (0.5, 20)
 
 
+def test_a_rise_among_many_domains_needs_more_than_chance() -> None:
+    # Six prompts that all rise: p = 2 / 64 = 0.031. Alone that is a rise; among five domains q = 5 x 0.031 = 0.156.
+    low, high = [(0.1,)] * 6, [(0.2,), (0.3,), (0.2,), (0.3,), (0.2,), (0.3,)]
+    alone = final_table(run_of(evaluation("sft", 1, {A: low}), evaluation("rl", 1, {A: high})))
+    assert alone.rows[0].rl["t1"].change == "rose"
+    others = {f"x/still.{number}-v1": low for number in range(4)}
+    among = final_table(run_of(evaluation("sft", 1, {A: low, **others}), evaluation("rl", 1, {A: high, **others})))
+    assert among.rows[0].rl["t1"].q_value == pytest.approx(5 / 32)
+    assert among.rows[0].rl["t1"].change == "no clear change"
+
+
 def test_a_domain_that_falls_is_named_and_nothing_is_glossed_over() -> None:
     log = run_of(
         evaluation("sft", 5, {A: HIGHER, B: RISE}),

@@ -35,10 +35,10 @@ class ByteChat:
         return END
 
     def open(self, prompt: str, *, instructions: str) -> tuple[int, ...]:  # noqa: ARG002 - see the class
-        return (*clip_ids(_encode(prompt), max_ids=self.max_prompt_tokens - 1), ANSWER)
+        return (*clip_ids(_encode(prompt), max_ids=self.max_prompt_tokens - 1, mark=(CUT,)), ANSWER)
 
     def reply(self, observation: str) -> tuple[int, ...]:
-        return (OBSERVATION, *clip_ids(_encode(observation), max_ids=self.max_prompt_tokens - 2), ANSWER)
+        return (OBSERVATION, *clip_ids(_encode(observation), max_ids=self.max_prompt_tokens - 2, mark=(CUT,)), ANSWER)
 
     def decode(self, token_ids: Sequence[int]) -> str:
         return bytes(token for token in token_ids if token < END).decode("utf-8", errors="replace")
@@ -47,13 +47,12 @@ class ByteChat:
         return (*_encode(text), END)
 
 
-def clip_ids(ids: Sequence[int], *, max_ids: int) -> tuple[int, ...]:
-    """Return `ids`, or its head and tail around CUT when there are more than `max_ids` (at least 1)."""
+def clip_ids(ids: Sequence[int], *, max_ids: int, mark: Sequence[int]) -> tuple[int, ...]:
+    """Return `ids`, or its head and tail around `mark` when there are more than `max_ids` (at least as `mark` has)."""
     if len(ids) <= max_ids:
         return tuple(ids)
-    tail = max_ids // 2
-    head = max_ids - 1 - tail
-    return (*ids[:head], CUT, *ids[len(ids) - tail :])
+    kept = max(max_ids - len(mark), 0)
+    return (*ids[: kept - kept // 2], *mark, *ids[len(ids) - kept // 2 :])
 
 
 def _encode(text: str) -> bytes:

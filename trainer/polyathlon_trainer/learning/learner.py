@@ -9,10 +9,11 @@ import torch
 from torch import Tensor
 
 from polyathlon_trainer.learning.batch import RlBatch, SftExample, Tree, one_branch_each, pack, rl_trees, sft_trees
-from polyathlon_trainer.learning.loss import LossParts, TrustRules, imitation_loss, policy_loss, token_scores
-from polyathlon_trainer.learning.optimise import Muon, Recipe, rl_share, sft_share
+from polyathlon_trainer.learning.loss import LossParts, imitation_loss, policy_loss, token_scores
+from polyathlon_trainer.learning.optimise import Muon, rl_share, sft_share
 from polyathlon_trainer.learning.protocol import LearnerError, Update
-from polyathlon_trainer.learning.rows import RowModel, TensorRows, to_device
+from polyathlon_trainer.learning.recipe import Recipe, TrustRules
+from polyathlon_trainer.learning.rows import RowModel, TensorRows, check_fit, copy_weights, to_device
 
 _ADAM_BETAS = (0.9, 0.95)
 
@@ -84,8 +85,8 @@ class TorchLearner:
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         try:
-            self._check_fit(state["weights"])
-            self._check_fit(state["averaged"])
+            check_fit(self._model.module, state["weights"])
+            check_fit(self._model.module, state["averaged"])
             self._make_optimisers()
             for optimiser, kept in zip((*self._sft, *self._rl), (*state["sft"], *state["rl"]), strict=True):
                 optimiser.load_state_dict(_copied(kept))
@@ -95,10 +96,9 @@ class TorchLearner:
             raise LearnerError(
                 f"The learner's state does not fit this model: {error}. Resume with the model that it was saved from."
             ) from error
-        with torch.no_grad():
-            for name, value in self._parameters.items():
-                value.copy_(state["weights"][name])
-                self._averaged[name].copy_(state["averaged"][name])
+        copy_weights(self._model.module, state["weights"])
+        for name, value in self._averaged.items():
+            value.copy_(state["averaged"][name])
         self._reference = None if reference is None else {n: v.to(self._device).clone() for n, v in reference.items()}
         self._sft_steps, self._rl_steps = counts
 
@@ -162,13 +162,6 @@ class TorchLearner:
         finally:
             for name, value in self._parameters.items():
                 value.data = own[name]
-
-    def _check_fit(self, weights: Mapping[str, Tensor]) -> None:
-        shapes = {name: tuple(value.shape) for name, value in self._parameters.items()}
-        given = {name: tuple(value.shape) for name, value in weights.items()}
-        wrong = [name for name in sorted(shapes.keys() | given.keys()) if shapes.get(name) != given.get(name)]
-        if wrong:
-            raise ValueError(f"{wrong[0]} has shape {given.get(wrong[0])}, not {shapes.get(wrong[0])}")
 
 
 def _copied(state: Any) -> Any:

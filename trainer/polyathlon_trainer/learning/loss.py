@@ -2,29 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from polyathlon_trainer.learning.recipe import TrustRules
 from polyathlon_trainer.learning.rows import TensorRows
-
-
-@dataclass(frozen=True, slots=True)
-class TrustRules:
-    """How far a token may be from the policy that wrote it, and still teach.
-
-    `cap` bounds the importance weight of a token. `max_move` leaves out tokens whose probability has already moved
-    by more than this in the direction that the advantage pushes. `max_drift` leaves out whole sequences whose mean log
-    importance weight lies beyond it, either way (log 2: the geometric mean of the weights is outside [1/2, 2]).
-    `kl_coefficient` weighs the pull to the frozen reference; 0 means none.
-    """
-
-    cap: float = 2.0
-    max_move: float = 0.2
-    max_drift: float = math.log(2)
-    kl_coefficient: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

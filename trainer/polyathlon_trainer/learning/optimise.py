@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -13,27 +11,6 @@ from torch import Tensor, nn
 _NEWTON_SCHULZ = (3.4445, -4.7750, 2.0315)
 _NUM_ITERATIONS = 5
 _MOMENTUM = 0.95
-
-
-@dataclass(frozen=True, slots=True)
-class Recipe:
-    """How fast a model learns. The defaults are the tiny model's.
-
-    `sft_matrix_rate` is Muon's, for the model's matrices; None gives them to AdamW at `sft_rate` too. SFT rates fall
-    linearly to zero over the second half of the stage, RL rates over its last 40%, after `rl_warmup_steps` steps of
-    linear warm-up. `averaging` is the decay a step of the weights' moving average. `completions_per_group` is how many
-    different completions of a group are learned from. `row_tokens` bounds what goes through the model at once.
-    """
-
-    sft_rate: float = 2e-3
-    sft_matrix_rate: float | None = 0.02
-    sft_clip_norm: float = math.inf
-    rl_rate: float = 3e-4
-    rl_warmup_steps: int = 8
-    rl_clip_norm: float = 1.0
-    averaging: float = 0.95
-    completions_per_group: int = 4
-    row_tokens: int = 6_144
 
 
 def sft_share(progress: float) -> float:

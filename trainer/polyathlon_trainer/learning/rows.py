@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -70,3 +71,30 @@ def to_device(rows: Rows, device: torch.device) -> TensorRows:
         sequences=torch.from_numpy(rows.sequences).to(device),
         num_sequences=rows.num_sequences,
     )
+
+
+def check_fit(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Compare the names and shapes of `weights` with the module's parameters (shared ones count once).
+
+    Raises:
+        ValueError: one is missing, unknown or of another shape; names the first.
+
+    """
+    shapes = {name: tuple(value.shape) for name, value in module.named_parameters()}
+    given = {name: tuple(value.shape) for name, value in weights.items()}
+    for name in sorted(shapes.keys() | given.keys()):
+        if shapes.get(name) != given.get(name):
+            raise ValueError(f"{name} has shape {given.get(name, 'missing')}, not {shapes.get(name, 'missing')}")
+
+
+def copy_weights(module: nn.Module, weights: Mapping[str, Tensor]) -> None:
+    """Copy `weights` into the module's parameters: all of them, or none.
+
+    Raises:
+        ValueError: as `check_fit`.
+
+    """
+    check_fit(module, weights)
+    with torch.no_grad():
+        for name, value in module.named_parameters():
+            value.copy_(weights[name])

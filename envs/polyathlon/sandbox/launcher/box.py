@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import marshal
+import math
 import os
 import resource
 import signal
@@ -27,6 +28,12 @@ class Amounts:
     max_files: int
     max_processes: int
     cpu_s: float
+
+    @classmethod
+    def read(cls, body: dict[str, object]) -> Amounts:
+        """Return the limits in a message."""
+        whole = [int(str(body[name])) for name in ("memory_bytes", "disk_bytes", "max_files", "max_processes")]
+        return cls(*whole, cpu_s=float(str(body["cpu_s"])))
 
     @property
     def processes(self) -> int:
@@ -68,7 +75,9 @@ class Box:
         for kind, amount in self._ceilings().items():
             _, hard = resource.getrlimit(kind)
             amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-            resource.setrlimit(kind, (amount, amount))
+            # One second between the signal and the kill tells a spent CPU limit from any other kill.
+            soft = amount - 1 if kind == resource.RLIMIT_CPU else amount
+            resource.setrlimit(kind, (soft, amount))
         if self.user.claim is not None:
             os.setgroups([])
             os.setresgid(self.user.gid, self.user.gid, self.user.gid)
@@ -78,7 +87,7 @@ class Box:
         amounts = self.amounts
         ceilings = {
             resource.RLIMIT_CORE: 0,
-            resource.RLIMIT_CPU: max(1, round(amounts.cpu_s)),
+            resource.RLIMIT_CPU: max(1, math.ceil(amounts.cpu_s)) + 1,
             resource.RLIMIT_FSIZE: max(amounts.disk_bytes, amounts.memory_bytes),
             resource.RLIMIT_MEMLOCK: 64 * 1024,
             resource.RLIMIT_MSGQUEUE: 64 * 1024,
@@ -93,25 +102,21 @@ class Box:
         """Write the workspace's rows, or what is wrong with it, to `out`. Runs in a child process."""
         self.enter()
         try:
-            rows = files.read_tree(
-                f"{self.at}/box/workspace", max_entries=self.amounts.max_files, max_bytes=self.amounts.disk_bytes
-            )
-            answer: tuple[str, object] = ("rows", rows)
-        except (files.TooMuch, OSError) as error:
-            answer = ("error", str(error))
-        with open(out, "wb") as file:
-            file.write(marshal.dumps(answer))
+            rows = files.read_tree(f"{self.at}/box/workspace", max_bytes=self.amounts.disk_bytes)
+        except OSError as error:
+            _answer(out, "error", str(error))
+        else:
+            _answer(out, "rows", rows)
 
     def write(self, rows: list[files.Row], out: int) -> None:
         """Write `rows` into the workspace; tell `out` what went wrong. Runs in a child process."""
         self.enter()
         try:
             files.write_tree(f"{self.at}/box/workspace", rows, uid=self.user.uid, gid=self.user.gid)
-            answer = ("rows", [])
-        except OSError as error:
-            answer = ("error", str(error))
-        with open(out, "wb") as file:
-            file.write(marshal.dumps(answer))
+        except (OSError, RecursionError) as error:  # no room, or what is to be replaced is nested without end
+            _answer(out, "error", str(error))
+        else:
+            _answer(out, "rows", [])
 
     def free(self) -> None:
         """Give everything back. Every process of the sandbox must be gone."""
@@ -121,6 +126,11 @@ class Box:
             os.close(self.users)
         if self.user.claim is not None:
             self.user.claim.close()
+
+
+def _answer(out: int, kind: str, value: str | list[files.Row]) -> None:
+    with open(out, "wb") as file:
+        file.write(marshal.dumps((kind, value)))
 
 
 def claim_user(first_uid: int, start: int) -> User:
@@ -184,7 +194,7 @@ def _make_world(at: str, amounts: Amounts, user: User, ready: int, hold: int) ->
             os.chown(f"{at}/box/{name}", user.uid, user.gid)
         os.write(ready, b"ready")
         os.read(hold, 1)
-    except BaseException as error:  # noqa: BLE001  # a forked child: nothing may escape into the parent's code
+    except BaseException as error:  # a forked child: nothing may escape into the parent's code
         with contextlib.suppress(OSError):
             os.write(ready, str(error).encode()[:4000])
     finally:

@@ -79,8 +79,8 @@ def find_parents() -> list[Parent]:
             left, _, right = line.partition(" - ")
             point, kind, options = left.split()[4], right.split()[0], right.split()[-1].split(",")
             if kind == "cgroup":
-                names = tuple(name for name in _V1 if name in options)
-                parents += [Parent(_inside(point, own[names[0]]), 1, names)] if names else []
+                counted = tuple(name for name in _V1 if name in options)
+                parents += [Parent(_inside(point, own[counted[0]]), 1, counted)] if counted else []
             elif kind == "cgroup2" and _can_delegate(_inside(point, own.get("", "/"))):
                 parents.append(Parent(_inside(point, own.get("", "/")), 2, ("memory", "pids", "cpu")))
     return [parent for parent in parents if os.access(parent.path, os.W_OK)]

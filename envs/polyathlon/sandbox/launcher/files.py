@@ -6,57 +6,63 @@ import contextlib
 import os
 import stat
 from dataclasses import dataclass, field
+from typing import Literal
 
 MAX_DEPTH = 64
+_MAX_NAME_BYTES = 16 * 2**20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-Row = tuple[str, str, int, bytes, int]
-"""Path, kind ("file", "dir", "symlink", "other"), permission bits, bytes, whole seconds since the epoch."""
-
-
-class TooMuch(Exception):
-    """The workspace holds more than its limits allow; the message says what."""
+Kind = Literal["file", "dir", "symlink", "other"]
+Row = tuple[str, Kind, int, bytes, int]
+"""Path, kind, permission bits, bytes, whole seconds since the epoch."""
 
 
 @dataclass(slots=True)
 class _Reading:
-    max_entries: int
-    max_bytes: int
+    left_bytes: int
+    left_name_bytes: int = _MAX_NAME_BYTES
     rows: list[Row] = field(default_factory=list)
-    num_bytes: int = 0
 
-    def add(self, path: str, kind: str, entry: os.stat_result, data: bytes) -> None:
-        self.num_bytes += len(data)
-        if len(self.rows) >= self.max_entries:
-            raise TooMuch(f"more than {self.max_entries} files")
-        if self.num_bytes > self.max_bytes:
-            raise TooMuch(f"more than {self.max_bytes} bytes (holes in files count)")
+    def add(self, path: str, kind: Kind, entry: os.stat_result, data: bytes) -> None:
+        self.left_bytes -= len(data)
         self.rows.append((path, kind, stat.S_IMODE(entry.st_mode), data, int(entry.st_mtime)))
 
 
-def read_tree(top: str, *, max_entries: int, max_bytes: int) -> list[Row]:
+def read_tree(top: str, *, max_bytes: int) -> list[Row]:
     """Return a row for all that lies under `top`, folders before what they hold. Devices and pipes are not opened.
 
+    What does not fit is there, as of kind "other": files beyond `max_bytes` in sum (files of holes, and one file under
+    many names, can get there in any sandbox), and folders nested too deep or with too many long names, without what
+    they hold. So the owner of a workspace cannot make it unreadable.
+
     Raises:
-        TooMuch: more entries, bytes or depth than allowed.
         OSError: `top` is gone.
 
     """
-    reading = _Reading(max_entries, max_bytes)
+    reading = _Reading(max_bytes)
     fd = os.open(top, _FOLDER)
     try:
-        _read_folder(fd, "", reading, depth=0)
+        _read_folder(fd, sorted(os.listdir(fd)), "", reading, depth=0)
     finally:
         os.close(fd)
     return reading.rows
 
 
-def _read_folder(folder: int, prefix: str, reading: _Reading, *, depth: int) -> None:
-    if depth > MAX_DEPTH:
-        raise TooMuch(f"folders nested deeper than {MAX_DEPTH}")
-    for name in sorted(os.listdir(folder)):
+def _read_folder(folder: int, names: list[str], prefix: str, reading: _Reading, *, depth: int) -> None:
+    for name in names:
         # A name may vanish or change its kind while a payload still runs: then it is as if it had never been there.
         with contextlib.suppress(FileNotFoundError, NotADirectoryError):
             _read_entry(folder, name, f"{prefix}{name}", reading, depth=depth)
+
+
+def _read_below(folder: int, path: str, reading: _Reading, *, depth: int) -> None:
+    names = sorted(os.listdir(folder))
+    cost = sum(len(path) + len(name) + 1 for name in names)
+    if depth > MAX_DEPTH or cost > reading.left_name_bytes:
+        reading.add(path, "other", os.fstat(folder), b"")
+        return
+    reading.left_name_bytes -= cost
+    reading.add(path, "dir", os.fstat(folder), b"")
+    _read_folder(folder, names, f"{path}/", reading, depth=depth)
 
 
 def _read_entry(folder: int, name: str, path: str, reading: _Reading, *, depth: int) -> None:
@@ -64,8 +70,7 @@ def _read_entry(folder: int, name: str, path: str, reading: _Reading, *, depth: 
     if stat.S_ISDIR(entry.st_mode):
         fd = os.open(name, _FOLDER, dir_fd=folder)
         try:
-            reading.add(path, "dir", os.fstat(fd), b"")
-            _read_folder(fd, f"{path}/", reading, depth=depth + 1)
+            _read_below(fd, path, reading, depth=depth + 1)
         finally:
             os.close(fd)
     elif stat.S_ISLNK(entry.st_mode):
@@ -83,10 +88,11 @@ def _read_file(folder: int, name: str, path: str, reading: _Reading) -> None:
         entry = os.fstat(handle)
         if not stat.S_ISREG(entry.st_mode):
             return
-        if entry.st_size + reading.num_bytes > reading.max_bytes:
-            raise TooMuch(f"more than {reading.max_bytes} bytes (holes in files count)")
+        if entry.st_size > reading.left_bytes:
+            reading.add(path, "other", entry, b"")
+            return
         with open(f"/proc/self/fd/{handle}", "rb") as file:
-            reading.add(path, "file", entry, file.read(entry.st_size + 1))
+            reading.add(path, "file", entry, file.read(entry.st_size))
     finally:
         os.close(handle)
 
@@ -135,7 +141,7 @@ def _make_folder(parent: int, name: str, uid: int, gid: int) -> int:
     """Return the descriptor of folder `name`, made anew when there is none."""
     try:
         return os.open(name, _FOLDER, dir_fd=parent)
-    except (FileNotFoundError, NotADirectoryError, OSError):
+    except OSError:  # there is none, or a link or a file stands there
         _remove(parent, name)
     os.mkdir(name, 0o755, dir_fd=parent)
     fd = os.open(name, _FOLDER, dir_fd=parent)

@@ -3,51 +3,22 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import marshal
 import os
 import selectors
 import signal
 import socket
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NoReturn
 
 from . import cgroups, kernel, wire
 from .box import Amounts, Box, claim_user, open_box
+from .jobs import Bwrap, Job, fork
 from .template import build_template
 
 _TICK_S = 0.25
-_HIGH_FD = 64  # descriptors are parked from here on while 0, 1, 2, ... are laid out for the command
-
-
-@dataclass(slots=True)
-class Job:
-    """A running command, or a child that reads or writes the workspace. `line` goes to whoever waits for it."""
-
-    line: socket.socket
-    pid: int
-    status_fd: int | None
-    status: int | None = None
-    report: bytes = b""
-    cpu_spent: bool = False
-
-    def read_report(self) -> None:
-        """Take in what bwrap has written so far: its first process, and at the end the exit code."""
-        if self.status_fd is not None:
-            with contextlib.suppress(BlockingIOError):
-                self.report += os.read(self.status_fd, 65536)
-
-    @property
-    def init(self) -> int | None:
-        """The sandbox's first process: killing it kills the whole tree at once."""
-        for line in self.report.splitlines():
-            with contextlib.suppress(ValueError):
-                document = json.loads(line)
-                if "child-pid" in document:
-                    return int(document["child-pid"])
-        return None
 
 
 @dataclass(slots=True)
@@ -66,10 +37,9 @@ class Launcher:
     def __init__(self, control: socket.socket, plan: dict[str, object]) -> None:
         self._control = control
         self._at = str(plan["at"])
-        self._bwrap = str(plan["bwrap"])
-        self._profile = [str(word) for word in _list(plan["profile"])]
         self._first_uid = _int(plan["first_uid"])
-        self._seccomp = wire.memory_file("seccomp", bytes.fromhex(str(plan["seccomp"])))
+        seccomp = wire.memory_file("seccomp", bytes.fromhex(str(plan["seccomp"])))
+        self._bwrap = Bwrap(str(plan["bwrap"]), tuple(_words(plan["profile"])), seccomp)
         self._parents = cgroups.find_parents()
         cgroups.sweep(self._parents)
         self._mark = cgroups.owner_mark()
@@ -77,6 +47,14 @@ class Launcher:
         self._leases: list[Lease] = []
         self._selector = selectors.DefaultSelector()
         self._over = False
+        self._next_check_s = 0.0
+        # A forked copy of the owner may hold its sockets open after its death: the process itself is watched too.
+        self._owner = os.pidfd_open(_int(plan["owner"]))
+
+    @property
+    def controllers(self) -> list[str]:
+        """What control groups can limit here."""
+        return [name for parent in self._parents for name in parent.controllers]
 
     def serve(self) -> None:
         """Answer until the control socket closes."""
@@ -84,12 +62,16 @@ class Launcher:
         signal.signal(signal.SIGCHLD, lambda *_: None)
         signal.set_wakeup_fd(bell, warn_on_full_buffer=False)
         self._watch(self._control, self._on_control)
+        self._selector.register(self._owner, selectors.EVENT_READ, self._end)
         self._selector.register(wake, selectors.EVENT_READ, lambda: _drain(wake))
         while not self._over or self._leases:
             for key, _ in self._selector.select(_TICK_S if self._any_jobs() else None):
-                key.data()
+                if self._selector.get_map().get(key.fd) is key:  # not closed by one before it
+                    key.data()
             self._reap()
-            self._check_cpu()
+            if time.monotonic() >= self._next_check_s:
+                self._next_check_s = time.monotonic() + _TICK_S
+                self._check_cpu()
 
     def _watch(self, line: socket.socket, call: Callable[[], None]) -> None:
         self._selector.register(line, selectors.EVENT_READ, call)
@@ -100,39 +82,40 @@ class Launcher:
     def _on_control(self) -> None:
         message = wire.receive(self._control)
         if message is None:
-            self._over = True
-            self._selector.unregister(self._control)
-            for lease in list(self._leases):
-                self._close(lease)
+            self._end()
             return
         body, fds = message
         line = socket.socket(fileno=fds[0])
         try:
-            amounts = Amounts(**{name: body[name] for name in Amounts.__slots__})  # type: ignore[arg-type]  # checked by its sender
-            self._open(line, amounts)
+            self._open(line, Amounts.read(body))
         except OSError as error:
-            wire.send(line, {"error": str(error)})
+            with contextlib.suppress(OSError):  # the asker may be gone
+                wire.send(line, {"error": str(error)})
             line.close()
+
+    def _end(self) -> None:
+        self._over = True
+        for watched in (self._control, self._owner):
+            with contextlib.suppress(KeyError):
+                self._selector.unregister(watched)
+        for lease in list(self._leases):
+            self._close(lease)
 
     def _open(self, line: socket.socket, amounts: Amounts) -> None:
         self._num_boxes += 1
-        user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
-        name = f"{self._mark}{self._num_boxes}"
-        try:
+        with contextlib.ExitStack() as undo:
+            user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
+            if user.claim is not None:
+                undo.callback(user.claim.close)
             group = cgroups.make_group(
-                self._parents, name, memory_bytes=amounts.memory_bytes, processes=amounts.processes
+                self._parents,
+                f"{self._mark}{self._num_boxes}",
+                memory_bytes=amounts.memory_bytes,
+                processes=amounts.processes,
             )
-        except OSError:
-            if user.claim is not None:
-                user.claim.close()
-            raise
-        try:
+            undo.callback(group.remove)
             box, workspace = open_box(self._at, amounts, user, group)
-        except OSError:
-            group.remove()
-            if user.claim is not None:
-                user.claim.close()
-            raise
+            undo.pop_all()
         lease = Lease(line, box)
         self._leases.append(lease)
         self._watch(line, lambda: self._on_lease(lease))
@@ -150,75 +133,45 @@ class Launcher:
             return
         body, fds = message
         line = socket.socket(fileno=fds[0])
-        if body["op"] == "spawn":
-            job = self._spawn(lease.box, line, body, fds[1:])
-        elif body["op"] == "read":
-            job = self._fork(line, lambda: lease.box.read(fds[1]))
+        try:
+            job = self._start(lease.box, line, body, fds[1:])
+        except OSError as error:  # out of processes, memory or descriptors: this command is lost, not the launcher
+            with contextlib.suppress(OSError):
+                line.send(json.dumps({"error": str(error)}).encode("ascii"))
+            line.close()
         else:
-            with open(fds[2], "rb", closefd=False) as file:
-                file.seek(0)
-                rows = marshal.load(file)  # from the trainer, never from a payload
-            job = self._fork(line, lambda: lease.box.write(rows, fds[1]))
-        for fd in fds[1:]:
-            os.close(fd)
-        lease.jobs.append(job)
-        self._watch(line, lambda: self._on_job(job))
+            lease.jobs.append(job)
+            self._watch(line, lambda: self._on_job(job))
+        finally:
+            for fd in fds[1:]:
+                os.close(fd)
+
+    def _start(self, box: Box, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job:
+        if body["op"] == "spawn":
+            return self._bwrap.spawn(box, line, (_words(body["options"]), _words(body["command"])), fds)
+        if body["op"] == "read":
+            return fork(line, lambda: box.read(fds[0]))
+        with open(fds[1], "rb", closefd=False) as file:
+            file.seek(0)
+            rows = marshal.load(file)  # from the trainer, never from a payload
+        return fork(line, lambda: box.write(rows, fds[0]))
 
     def _on_job(self, job: Job) -> None:
         """Any word on a job's line, or its end, means: kill it."""
-        if not job.line.recv(16):
+        try:
+            over = not job.line.recv(16)
+        except ConnectionResetError:
+            over = True
+        if over:
             self._selector.unregister(job.line)
-        self._kill(job)
-
-    def _spawn(self, box: Box, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job:
-        options = [*self._profile, *(str(word) for word in _list(body["options"]))]
-        command = [str(word) for word in _list(body["command"])]
-        status_out, status_in = os.pipe2(os.O_CLOEXEC)
-        os.set_blocking(status_out, False)
-        arguments = wire.memory_file("arguments", b"\0".join(os.fsencode(word) for word in options))
-        seccomp = os.open(f"/proc/self/fd/{self._seccomp}", os.O_RDONLY | os.O_CLOEXEC)  # its own place in the file
-
-        def start() -> None:
-            parent = os.getppid()
-            box.become_payload()
-            kernel.die_with_parent(parent, signal.SIGKILL)
-            numbers = _lay_out([*fds, arguments, seccomp, status_in])
-            own = [str(number) for number in numbers[len(fds) :]]
-            words = ["bwrap", "--args", own[0], "--seccomp", own[1], "--json-status-fd", own[2], "--", *command]
-            os.chdir("/")
-            os.execve(self._bwrap, [os.fsencode(word) for word in words], {})
-
-        job = self._fork(line, start)
-        job.status_fd = status_out
-        for fd in (arguments, seccomp, status_in):
-            os.close(fd)
-        return job
-
-    def _fork(self, line: socket.socket, work: Callable[[], None]) -> Job:
-        pid = os.fork()
-        if pid == 0:
-            _in_child(work)
-        return Job(line, pid, None)
-
-    def _kill(self, job: Job) -> None:
-        if job.status is not None:
-            return
-        job.read_report()
-        init = job.init
-        _signal(init if init is not None and _parent_of(init) == job.pid else job.pid)
+        job.kill()
 
     def _reap(self) -> None:
-        while True:
-            try:
-                pid, status = os.waitpid(-1, os.WNOHANG)
-            except ChildProcessError:
-                pid = 0
-            if pid == 0:
-                break
-            for lease in self._leases:
-                for job in lease.jobs:
-                    if job.pid == pid:
-                        job.status = status
+        jobs = {job.pid: job for lease in self._leases for job in lease.jobs}
+        while (ended := _wait_any()) is not None:
+            pid, status = ended
+            if pid in jobs:
+                jobs[pid].status = status
         for lease in list(self._leases):
             for job in [job for job in lease.jobs if job.status is not None]:
                 self._finish(lease, job)
@@ -227,17 +180,7 @@ class Launcher:
 
     def _finish(self, lease: Lease, job: Job) -> None:
         """Tell the waiter once the whole tree is gone: bwrap may end a moment before the processes it leaves us."""
-        started = True
-        if job.status_fd is not None:
-            job.read_report()
-            os.close(job.status_fd)
-            started = b"exit-code" in job.report
-            init = job.init
-            if init is not None and _parent_of(init) == os.getpid():
-                _signal(init)
-                with contextlib.suppress(ChildProcessError):
-                    os.waitpid(init, 0)
-        answer = {"status": job.status, "started": started, "cpu_spent": job.cpu_spent}
+        answer = {"status": job.status, "started": job.finish(), "cpu_spent": job.cpu_spent}
         with contextlib.suppress(OSError):
             job.line.send(json.dumps(answer).encode("ascii"))
         with contextlib.suppress(KeyError):
@@ -250,14 +193,14 @@ class Launcher:
             if lease.jobs and lease.box.group.cpu_s() > lease.box.amounts.cpu_s:
                 for job in lease.jobs:
                     job.cpu_spent = True
-                    self._kill(job)
+                    job.kill()
 
     def _close(self, lease: Lease) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(lease.line)
         lease.closing = True
         for job in lease.jobs:
-            self._kill(job)
+            job.kill()
         if not lease.jobs:
             self._free(lease)
 
@@ -282,42 +225,17 @@ def main() -> None:
     except OSError as error:
         wire.send(control, {"error": str(error)})
         return
-    wire.send(control, {"controllers": [name for parent in launcher._parents for name in parent.controllers]})
+    wire.send(control, {"controllers": launcher.controllers})
     launcher.serve()
 
 
-def _in_child(work: Callable[[], None]) -> NoReturn:
+def _wait_any() -> tuple[int, int] | None:
+    """Return (pid, status) of one child that has ended, or None when there is none now."""
     try:
-        signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores some of these, and a command would inherit that
-        work()
-        os._exit(0)
-    except BaseException as error:  # noqa: BLE001  # a forked child: nothing may escape into the parent's code
-        with contextlib.suppress(OSError):
-            os.write(2, f"sandbox launcher: {type(error).__name__}: {error}\n".encode())
-        os._exit(125)
-
-
-def _lay_out(fds: list[int]) -> list[int]:
-    """Move `fds` to 0, 1, 2, ... , inherited; return their numbers."""
-    parked = [fcntl.fcntl(fd, fcntl.F_DUPFD_CLOEXEC, _HIGH_FD) for fd in fds]
-    for number, fd in enumerate(parked):
-        os.dup2(fd, number, inheritable=True)
-    return list(range(len(fds)))
-
-
-def _parent_of(pid: int) -> int | None:
-    try:
-        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-            return int(file.read().rpartition(")")[2].split()[1])
-    except (FileNotFoundError, ProcessLookupError):
+        pid, status = os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
         return None
-
-
-def _signal(pid: int) -> None:
-    with contextlib.suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
+    return (pid, status) if pid else None
 
 
 def _drain(fd: int) -> None:
@@ -326,7 +244,7 @@ def _drain(fd: int) -> None:
             pass
 
 
-def _list(value: object) -> list[object]:
+def _words(value: object) -> list[str]:
     assert isinstance(value, list)
     return value
 

@@ -22,6 +22,14 @@ def build_template(plan: dict[str, object]) -> None:
     kernel.mount("tmpfs", at, "tmpfs", flags=kernel.MS_NOSUID | kernel.MS_NODEV, data="mode=755,size=16m")
     for name in ("root", "tools", "box", "empty"):
         os.mkdir(f"{at}/{name}", 0o755)
+    _make_system(plan, at)
+    for source, path in _pairs(plan["binds"]):
+        _bind(source, f"{at}/root{path}")
+    for path in _list(plan["masks"]):
+        _bind(f"{at}/empty", f"{at}/root{path}")
+
+
+def _make_system(plan: dict[str, object], at: str) -> None:
     root = f"{at}/root"
     for path in _list(plan["folders"]):
         os.makedirs(root + path, mode=0o755, exist_ok=True)
@@ -35,10 +43,6 @@ def build_template(plan: dict[str, object]) -> None:
         os.makedirs(os.path.dirname(at + path), mode=0o755, exist_ok=True)
         shutil.copyfile(source, at + path)
         os.chmod(at + path, 0o755)
-    for source, path in _pairs(plan["binds"]):
-        _bind(source, root + path)
-    for path in _list(plan["masks"]):
-        _bind(f"{at}/empty", root + path)
 
 
 def _bind(source: str, target: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import socket
@@ -9,13 +10,16 @@ from array import array
 from collections.abc import Sequence
 
 MAX_FDS = 32
+# F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE
+_SEALS = 0x1 | 0x2 | 0x4 | 0x8
 
 
 def memory_file(name: str, data: bytes) -> int:
-    """Return a descriptor of an anonymous file that holds `data`, placed at its start."""
-    fd = os.memfd_create(name, os.MFD_CLOEXEC)
+    """Return a descriptor of an anonymous file that holds `data`, placed at its start and sealed against any change."""
+    fd = os.memfd_create(name, os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     with open(fd, "wb", closefd=False) as file:
         file.write(data)
+    fcntl.fcntl(fd, fcntl.F_ADD_SEALS, _SEALS)
     os.lseek(fd, 0, os.SEEK_SET)
     return fd
 
@@ -33,7 +37,10 @@ def receive(line: socket.socket) -> tuple[dict[str, object], list[int]] | None:
     """Return the next message and its descriptors, or None when the other end is closed."""
     # Not socket.recv_fds: it drops its flags, and every command would inherit the descriptors.
     fds = array("i")
-    data, ancillary, _, _ = line.recvmsg(16, socket.CMSG_SPACE(MAX_FDS * fds.itemsize), socket.MSG_CMSG_CLOEXEC)
+    try:
+        data, ancillary, _, _ = line.recvmsg(16, socket.CMSG_SPACE(MAX_FDS * fds.itemsize), socket.MSG_CMSG_CLOEXEC)
+    except ConnectionResetError:  # closed with something of ours unread
+        return None
     for _, _, packed in ancillary:
         fds.frombytes(packed[: len(packed) - len(packed) % fds.itemsize])
     if not data or not fds:

@@ -1,0 +1,313 @@
+"""Write one bash command for a request about a tree of files; it is run on four trees that nobody showed."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Tree, Verdict, answering
+from polyathlon.canonical import expect_int
+from polyathlon.errors import SandboxLost, TaskError
+from polyathlon.sandbox.protocol import Report, Room
+from polyathlon.seeding import child
+from polyathlon.verify.text import above
+from polyathlon.workspaces.question import open_question
+from polyathlon_domains.terminal._requests import MODES, Atom, Request, answer, compile_request, day_of, matches
+from polyathlon_domains.terminal._twins import DAY_S, NUM_TWINS, PLACES, SUFFIXES, WORDS, twins
+
+RUN_TIMEOUT_S = 5.0
+MAX_COMMAND_CHARS = 2_000
+# a child of the judge's own shell: what it sets, or kills, pays nothing, since expected answers stay out of the sandbox
+RUN = "(cd /workspace/{place} && TZ=UTC LC_ALL=C exec bash -c {command} 2>/dev/null)"
+MAX_TWIN_SEEDS = 20
+EXIT_CREDIT = 0.1
+CHANCE = {"paths": 0.0, "count": 0.5, "folders": 0.5}
+"""The share of trees that a guess may match; other totals are hard to guess on more than one tree."""
+OTHER_CHANCE = 0.25
+
+TEMPLATES = ("Bash one-liner: {ask}.", "One bash command: {ask}.", "In bash, {ask}.")
+ASKS = {
+    "paths": ("print the paths, any order, of files {which}", "list files {which}, a path a line, any order"),
+    "count": ("count the files {which}", "print how many files lie {which}"),
+    "bytes": ("print the total bytes of the files {which}",),
+    "lines": ("print the total number of lines of the files {which}",),
+    "largest": ("print the size in bytes of the largest file {which}",),
+    "newest": ("print the date (YYYY-MM-DD, UTC) of the newest file {which}",),
+    "folders": ("print how many directories directly hold a file {which}",),
+    "distinct": ("print how many different lines occur in the files {which}",),
+    "column": ("print the sum of column 2 (integers, blank-separated) over the files {which}",),
+}
+ODD_PATHS = "print the NUL-terminated paths, any order, of files {which}"
+TOTALS = tuple(want for want in ASKS if want not in ("paths", "count"))
+# (kinds of atoms, how many, chance of a negation, what to print, odd names?, banned words) a level
+_LEVELS: tuple[tuple[tuple[str, ...], tuple[int, int], float, tuple[str, ...], bool, tuple[str, ...]], ...] = (
+    (("size", "size", "time", "name"), (1, 1), 0.0, ("paths", "count"), False, ("",)),
+    (("name", "size", "time", "mode"), (2, 2), 0.0, ("paths", "count"), False, ("",)),
+    (("name", "size", "time", "mode", "depth"), (3, 3), 0.5, ("paths", "count"), True, ("",)),
+    (("name", "size", "time", "mode", "word"), (2, 3), 0.4, TOTALS, True, ("",)),
+    (("name", "size", "time", "mode", "word", "depth"), (3, 4), 0.4, TOTALS, True, ("find", "awk", "|")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class OneLinerTasks:
+    """Conditions on name, size, time, mode, depth and words; a list or a total; at the end with a word banned."""
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        kinds, (fewest, most), negation, wants, odd, bans = _LEVELS[level]
+        wanted = int(rng.integers(fewest, most + 1))
+        abouts: list[str] = []
+        while len(abouts) < wanted:
+            about = kinds[int(rng.integers(len(kinds)))]
+            if about not in abouts and (abouts or about not in ("mode", "depth")):
+                abouts.append(about)
+        atoms = [_draw_atom(rng, about, negation=negation, wide=level >= 2) for about in abouts]
+        want, ban = wants[int(rng.integers(len(wants)))], bans[int(rng.integers(len(bans)))]
+        if ban == "awk":
+            want = ("bytes", "column")[int(rng.integers(2))]
+        if want == "folders" and "depth" in abouts:
+            want = "lines"
+        atoms = [_told_apart(atom, want) for atom in atoms]
+        place = "." if level > 0 and rng.random() < 0.25 else PLACES[int(rng.integers(len(PLACES)))]
+        return Request(place, tuple(atoms), want, odd, ban).to_json()
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        request = Request.from_json(core)
+        asks = (ODD_PATHS,) if request.want == "paths" and request.odd else ASKS[request.want]
+        ask = asks[int(rng.integers(len(asks)))].format(which=_which(request))
+        prompt = TEMPLATES[int(rng.integers(len(TEMPLATES)))].format(ask=ask)
+        if request.ban:
+            prompt += f" The command may not contain {request.ban}"
+            prompt += " anywhere."
+        if request.odd:
+            prompt += " Odd names occur."
+        return Brief(prompt, hidden={"request": core, "twins": _twin_seed(request, rng)})
+
+
+@dataclass(frozen=True, slots=True)
+class OneLinerVerifier:
+    """Passed: on each of four trees the command prints what is asked. Else the share of trees above chance.
+
+    A command that prints the same on all of them, or that nothing matches, earns nothing; exit status 0 on all of them
+    adds a tenth where something matched.
+    """
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        request, trees = _hidden(task)
+        command = read_command(evidence.answer)
+        if command is None:
+            return Verdict.failing("no command that bash could read")
+        if request.ban and request.ban in command:
+            return Verdict.failing(f"the command contains {request.ban}")
+        together = {f"{place}/{path}": entry for place, tree in enumerate(trees) for path, entry in tree.entries.items()}
+        reports: list[Report] = []
+        with room.open(Tree(together)) as sandbox:
+            shell = sandbox.shell()
+            for place in range(NUM_TWINS):
+                report = shell.run(RUN.format(place=place, command=shlex.quote(command)), timeout_s=RUN_TIMEOUT_S)
+                if report.reason == "lost":
+                    raise SandboxLost("the sandbox died while the command ran")
+                if report.reason != "exit" or (report.exit_code != 0 and not report.stdout):
+                    return Verdict.failing(f"the command ended by {report.reason}, status {report.exit_code}")
+                reports.append(report)
+        return _compare(request, trees, reports)
+
+
+def _compare(request: Request, trees: Sequence[Tree], reports: Sequence[Report]) -> Verdict:
+    printed = [read_output(request, report) for report in reports]
+    matched = sum(
+        got == answer(request, matches(request, tree)) for got, tree in zip(printed, trees, strict=True)
+    )
+    if matched == NUM_TWINS:
+        return Verdict.passing({"trees": 1.0})
+    share = above(matched / NUM_TWINS, CHANCE.get(request.want, OTHER_CHANCE)) if len(set(printed)) > 1 else 0.0
+    tidy = share > 0 and all(report.exit_code == 0 for report in reports)
+    progress = (1 - EXIT_CREDIT) * share + (EXIT_CREDIT if tidy else 0.0)
+    return Verdict.failing(f"right on {matched} of {NUM_TWINS} trees", progress=progress, parts={"trees": share})
+
+
+_FENCED = re.compile(r"```[a-z]*[ \t]*\n(.*?)\n?```", re.DOTALL)
+
+
+def read_command(answered: str | None) -> str | None:
+    """Return the one command of an answer: the text of its only fenced block, else all of it, without a "$ " prompt.
+
+    None when it is empty, longer than 2,000 characters, or holds what no command line can.
+    """
+    text = (answered or "").strip()
+    if len(text) > MAX_COMMAND_CHARS or "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+        return None
+    blocks = _FENCED.findall(text)
+    if len(blocks) == 1:
+        text = blocks[0]
+    return text.strip().removeprefix("$ ") or None
+
+
+def read_output(request: Request, report: Report) -> tuple[str, ...] | None:
+    """Return what a command printed, comparable with `answer`: sorted paths without "./", or one stripped value."""
+    if report.clipped:
+        return None
+    text = report.stdout.decode("utf-8", "surrogateescape")
+    if request.want != "paths":
+        return (text.strip(),)
+    end = "\0" if request.odd else "\n"
+    if request.odd and not text.endswith(end):
+        return None
+    return tuple(sorted(path.removeprefix("./") for path in text.removesuffix(end).split(end)))
+
+
+def _twins_of(request: Request, seed: int) -> tuple[Tree, ...]:
+    return twins(request, child("one-liner twins", seed))
+
+
+def _twin_seed(request: Request, rng: np.random.Generator) -> int:
+    """Return a seed from which the twins of `request` do grow."""
+    for _ in range(MAX_TWIN_SEEDS):
+        seed = int(rng.integers(2**53))
+        try:
+            _twins_of(request, seed)
+        except TaskError:
+            continue
+        return seed
+    raise TaskError(f"no twin trees tell {request} from a lazier request. Draw its atoms so that each one matters.")
+
+
+def _hidden(task: Task) -> tuple[Request, tuple[Tree, ...]]:
+    request = Request.from_json(task.hidden["request"])
+    return request, _twins_of(request, expect_int(task.hidden["twins"]))
+
+
+def solve(task: Task) -> Script:
+    """The command that the request compiles to."""
+    return answering(compile_request(Request.from_json(task.hidden["request"])))
+
+
+def alternatives(task: Task) -> Sequence[Attempt]:
+    request = Request.from_json(task.hidden["request"])
+    loop = compile_request(replace(request, ban="find"))
+    ways = {
+        "a loop over globs": loop,
+        "the loop, tests spelt out": loop.replace('[ -f "$f" ]', 'test -f "$f"'),
+        "without a pipe": compile_request(replace(request, ban="|")),
+        "in a subshell": f"( {compile_request(request)} )",
+    }
+    return tuple(Attempt(name, (way,)) for name, way in ways.items() if not request.ban or request.ban not in way)
+
+
+def equivalents(task: Task) -> Sequence[Attempt]:
+    command = compile_request(Request.from_json(task.hidden["request"]))
+    return (
+        Attempt("fenced", (f"```bash\n{command}\n```",)),
+        Attempt("after a prompt sign, spaces around", (f"  $ {command}  \n",)),
+        Attempt("in answer tags after reasoning", (f"I search, then count. <answer>{command}</answer>",)),
+    )
+
+
+def distractors(task: Task) -> Sequence[Attempt]:
+    request, trees = _hidden(task)
+    others = {"first condition left out": replace(request, atoms=request.atoms[1:])}
+    if request.place != ".":
+        others["another place"] = replace(request, place=PLACES[PLACES.index(request.place) - 1])
+    for place, atom in enumerate(request.atoms):
+        for name, slip in _slips(atom):
+            others[f"{name} ({atom.about})"] = replace(
+                request, atoms=(*request.atoms[:place], slip, *request.atoms[place + 1 :])
+            )
+    others["another total"] = replace(request, want="lines" if request.want != "lines" else "bytes")
+    wrong = (
+        Attempt(name, (compile_request(other),))
+        for name, other in others.items()
+        if any(answer(other, matches(other, tree)) != answer(request, matches(request, tree)) for tree in trees)
+    )
+    return tuple(wrong)
+
+
+def exploits(task: Task) -> Sequence[Attempt]:
+    request, trees = _hidden(task)
+    first = answer(request, matches(request, trees[0]))
+    by_heart = " ".join(shlex.quote(path) for path in first)
+    return (
+        Attempt("the first tree's answer by heart", (f"printf '%s\\{'0' if request.odd else 'n'}' {by_heart}",)),
+        Attempt("a likely number", ("echo 5",)),
+        Attempt("a random number", ("echo $((RANDOM % 20 + 4))",)),
+        Attempt("every file", ("find . -type f",)),
+        Attempt("every path", ("find . -print0",)),
+        Attempt("all files of the place counted", (f"find {request.place} -type f | wc -l",)),
+        Attempt("delete everything, then count", ("rm -rf ./* ../*; ls | wc -l",)),
+        Attempt("the twins listed", ("find .. -type f -printf '%P\\n'",)),
+        Attempt("request echoed", (f"echo {shlex.quote(task.prompt)}",)),
+    )
+
+
+def _slips(atom: Atom) -> list[tuple[str, Atom]]:
+    slips = [("turned round", replace(atom, negated=not atom.negated))] if atom.about != "depth" else []
+    if atom.about == "size":
+        slips.append(("one byte off", replace(atom, value=(atom.value[0], str(int(atom.value[1]) + 1)))))
+        slips.append(("one byte less", replace(atom, value=(atom.value[0], str(int(atom.value[1]) - 1)))))
+    return slips
+
+
+def _draw_atom(rng: np.random.Generator, about: str, *, negation: float, wide: bool) -> Atom:
+    value: tuple[str, ...] = ()
+    if about == "name":
+        globs = [_draw_glob(rng) for _ in range(2 if wide and rng.random() < 0.3 else 1)]
+        value = tuple(dict.fromkeys(globs))
+    elif about == "size":
+        value = (("over", "under")[int(rng.integers(2))], str(int(rng.integers(60, 1000))))
+    elif about == "time":
+        sign = ("since", "before")[int(rng.integers(2))]
+        value = (sign, day_of(1_640_995_200 + int(rng.integers(0, 1200)) * DAY_S))
+    elif about == "mode":
+        value = ([*MODES][int(rng.integers(len(MODES)))],)
+    elif about == "word":
+        value = (WORDS[int(rng.integers(len(WORDS)))],)
+    negatable = about in ("name", "mode", "word")
+    return Atom(about, value, negated=negatable and bool(rng.random() < negation))
+
+
+def _told_apart(atom: Atom, want: str) -> Atom:
+    """Return `atom`, turned where an extreme would not notice it: the newest file is never told apart by a "since"."""
+    if (atom.about, want) == ("time", "newest"):
+        return replace(atom, value=("before", atom.value[1]))
+    if (atom.about, want) == ("size", "largest"):
+        return replace(atom, value=("under", atom.value[1]))
+    return atom
+
+
+def _draw_glob(rng: np.random.Generator) -> str:
+    letters = "".join("abcdefghijklmnopqrstuvwxyz"[int(place)] for place in rng.integers(0, 26, 2))
+    return f"{letters}*.{SUFFIXES[int(rng.integers(len(SUFFIXES)))]}"
+
+
+def _which(request: Request) -> str:
+    shallow = any(atom.about == "depth" for atom in request.atoms)
+    under = f"directly in {request.place}" if shallow else f"under {request.place}"
+    conditions = [_worded(atom) for atom in request.atoms if atom.about != "depth"]
+    return f"{under} {' and '.join(conditions)}"
+
+
+def _worded(atom: Atom) -> str:
+    text = {
+        "name": f"named {' or '.join(atom.value)}",
+        "size": f"{atom.value[0]} {atom.value[-1]} bytes",
+        "time": f"modified {atom.value[0]} {atom.value[-1]} UTC",
+        "mode": MODES.get(atom.value[0], (0, ""))[1],
+        "word": f"containing the word {atom.value[0]}",
+    }[atom.about]
+    return f"not {text}" if atom.negated else text
+
+
+DOMAIN = Domain(
+    tasks=OneLinerTasks(),
+    open_workspace=open_question,
+    verifier=OneLinerVerifier(),
+    solve=solve,
+    alternatives=alternatives,
+    equivalents=equivalents,
+    distractors=distractors,
+    exploits=exploits,
+)
