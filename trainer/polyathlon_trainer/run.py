@@ -89,7 +89,7 @@ def build_policy(config: RunConfig) -> Policy:
         RegistryError: no model has this name, or an extra is missing.
 
     """
-    from polyathlon_trainer.learning.loss import TrustRules  # these import torch: a second or two
+    from polyathlon_trainer.learning.recipe import TrustRules  # these import torch: a second or two
     from polyathlon_trainer.learning.models import PolicySettings, build_policy
 
     settings = PolicySettings(

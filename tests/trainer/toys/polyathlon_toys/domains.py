@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
 from polyathlon import Brief, Core, Domain, Evidence, Observation, Script, Task, ToolSpec, Verdict, answering
 from polyathlon.canonical import expect_text
 from polyathlon.errors import SandboxLost, VerifierError
