@@ -11,7 +11,6 @@ from polyathlon.canonical import Json, expect_int, expect_text
 from polyathlon_domains.finance._events import BY_LABEL, NOISE, Item, draw_day, write_day, write_sum
 from polyathlon_domains.finance._names import person, word
 
-
 NARROW_STEPS = (10_000,)
 WIDE_STEPS = (10_000, 100_000)
 
