@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import time
@@ -83,6 +84,12 @@ class BubblewrapShell:
         if self._bash is not None:
             self._stop(self._bash)
 
+    def forget(self) -> None:
+        """Close our ends without waiting: for when the whole sandbox goes."""
+        if self._bash is not None:
+            self._bash.close()
+            self._bash = None
+
     def _converse(self, bash: _Bash, command: str, deadline_s: float) -> tuple[Watch, int | None]:
         """Send `command` and read until its status is there. No status: the shell is gone, or must go."""
         self._num_commands += 1
@@ -116,7 +123,8 @@ class BubblewrapShell:
         self._bash = None
         try:
             if not bash.gone or bash.unread:
-                bash.line.send(b"kill")
+                with contextlib.suppress(BrokenPipeError):  # it has ended already, or the launcher has
+                    bash.line.send(b"kill")
             ending = ended(bash.line)
             drain(bash.pipes.streams)
             return ending
