@@ -10,16 +10,25 @@ from pathlib import Path
 
 
 def processes_of(uid: int) -> list[int]:
-    """Return the pids of the processes, zombies included, whose real user is `uid`."""
+    """Return the pids of the processes of user `uid`, zombies included, in a process namespace below ours.
+
+    So an ordinary user, whose sandboxes run as that user, counts payloads and not its own test run.
+    """
+    own_depth = _depth(Path("/proc/self/status").read_text(encoding="utf-8"))
     found = []
     for path in glob.glob("/proc/[0-9]*/status"):
         try:
             text = Path(path).read_text(encoding="utf-8", errors="replace")
         except OSError:
             continue
-        if f"\nUid:\t{uid}\t" in text:
+        if f"\nUid:\t{uid}\t" in text and _depth(text) > own_depth:
             found.append(int(path.split("/")[2]))
     return found
+
+
+def _depth(status: str) -> int:
+    line = next((line for line in status.splitlines() if line.startswith("NSpid:")), "")
+    return len(line.split())
 
 
 def groups_of(launcher_pid: int) -> list[str]:

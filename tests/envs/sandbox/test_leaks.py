@@ -45,7 +45,7 @@ def test_a_closed_sandbox_leaves_nothing(room: BubblewrapRoom) -> None:
             sandbox.run(["true"])
             sandbox.shell().run("sleep 5", timeout_s=0.05)
             sandbox.shell().run(BUSY)
-            assert len(processes_of(sandbox.lease.uid)) >= 4
+            assert len(processes_of(sandbox.lease.uid)) >= 3
             if launcher.controllers:
                 assert groups_of(launcher.pid)
         assert processes_of(sandbox.lease.uid) == []
@@ -78,7 +78,7 @@ def test_a_kill_leaves_nothing_behind(victim: str) -> None:
     process = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, env=_environment(), text=True)
     assert process.stdout is not None
     launcher_pid, uids = json.loads(process.stdout.readline())
-    assert all(len(processes_of(uid)) >= 4 for uid in uids)
+    assert all(len(processes_of(uid)) >= 3 for uid in uids)
     os.kill(process.pid if victim == "owner" else launcher_pid, signal.SIGKILL)
     assert comes_true(lambda: not alive(launcher_pid) and not any(map(processes_of, uids)))
     if victim == "launcher":
@@ -106,7 +106,7 @@ def test_a_dead_launcher_is_a_lost_sandbox_and_not_a_hang() -> None:
     shell = sandbox.shell()
     shell.run("true")
     os.kill(room.launcher().pid, signal.SIGKILL)
-    assert comes_true(lambda: processes_of(sandbox.lease.uid) == [] or os.geteuid() != 0)
+    assert comes_true(lambda: processes_of(sandbox.lease.uid) == [])
     started_s = time.monotonic()
     for ask in (lambda: shell.run("true"), lambda: sandbox.run(["true"]), sandbox.get, lambda: room.open(Tree())):
         with pytest.raises(SandboxLost):

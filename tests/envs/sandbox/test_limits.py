@@ -104,7 +104,9 @@ def test_number_of_files(small: BubblewrapSandbox) -> None:
 
 @pytest.mark.isolation
 def test_nothing_else_is_writable(sandbox: BubblewrapSandbox) -> None:
-    report = sandbox.run(["sh", "-c", "for d in / /usr /etc /opt /dev /run /var /home /root /sys /proc; do touch $d/x; done"])
+    report = sandbox.run(
+        ["sh", "-c", "for d in / /usr /etc /opt /dev /run /var /home /root /sys /proc; do touch $d/x; done"]
+    )
     assert report.stderr.count(b"cannot touch") == 11
     assert sandbox.run(["sh", "-c", "for d in /workspace /tmp /dev/shm /var/tmp; do : >$d/x || exit 1; done"]).ok
 
@@ -137,7 +139,7 @@ def test_the_deadline_kills_the_whole_tree(sandbox: BubblewrapSandbox, command: 
     report = sandbox.run(["bash", "-c", f"echo before; {command}"], timeout_s=0.3)
     assert (report.exit_code, report.reason, report.stdout) == (None, "timeout", b"before\n")
     assert 0.3 <= report.wall_s < 5
-    assert processes_of(sandbox.lease.uid) == [] or sandbox.lease.uid == 0
+    assert processes_of(sandbox.lease.uid) == []
 
 
 @pytest.mark.isolation
@@ -186,7 +188,7 @@ def test_words_that_no_program_can_be_given_are_refused(sandbox: BubblewrapSandb
 
 
 def test_defaults_are_generous_enough_for_a_compiler(room: BubblewrapRoom) -> None:
-    source = "#include <stdio.h>\nint main(void) { puts(\"built\"); return 0; }\n"
+    source = '#include <stdio.h>\nint main(void) { puts("built"); return 0; }\n'
     with room.open(Tree.of({"a.c": source, "Makefile": "a: a.c\n\tgcc -o a a.c\n"}), limits=Limits()) as sandbox:
         if sandbox.run(["sh", "-c", "command -v gcc make"]).exit_code != 0:
             pytest.skip("no compiler on this host")

@@ -127,14 +127,14 @@ def test_set_e_ends_the_shell_as_it_would_a_terminal(sandbox: BubblewrapSandbox)
     ],
 )
 def test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again(sandbox: BubblewrapSandbox, command: str) -> None:
+    earlier = processes_of(sandbox.lease.uid)  # an ordinary user may still have zombies that init has not waited for
     shell = sandbox.shell()
     shell.run("mkdir here; cd here")
     report = shell.run(f"echo before; {command}", timeout_s=0.4)
     assert (report.exit_code, report.reason, report.stdout) == (None, "timeout", b"before\n")
     assert report.fresh_shell
     assert report.wall_s < 5
-    if sandbox.lease.uid != 0:
-        assert processes_of(sandbox.lease.uid) == []
+    assert set(processes_of(sandbox.lease.uid)) <= set(earlier)
     assert shell.run("pwd").stdout == b"/workspace/here\n"
 
 
