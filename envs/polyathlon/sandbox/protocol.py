@@ -84,6 +84,9 @@ class Sandbox(Protocol):
     ) -> Report:
         """Run `argv` in `/workspace` and wait for it. Nothing it started lives on.
 
+        All processes of one command share a user and can change each other. So a program that is judged is a command
+        of its own, fed through `stdin` and judged by its Report: it is never a child of the code that judges it.
+
         Raises:
             SandboxLost: the sandbox died for a reason that is not the command's.
 

@@ -17,14 +17,13 @@ from polyathlon.sandbox.streams import Stream, Watch, drain, watch
 
 # `eval` runs with both descriptors closed, so that no child inherits them. Each status carries its command's number:
 # one that a command forged for itself ends nothing but the wait for it.
-_LOOP = r"""
-cd -- "$1" 2>/dev/null; set --; shopt -s expand_aliases; __status=0
-__restore() { return "$__status"; }
-while builtin read -r -d '' -u 3 __number && IFS= builtin read -r -d '' -u 3 __command; do
-__restore; builtin eval "$__command" 3<&- 4>&-
-__status=$?; builtin printf '%s %d %s\0' "$__number" "$__status" "$PWD" >&4
-done
-"""
+# One line, so that bash counts the lines of a command from its own first.
+_LOOP = (
+    'cd -- "$1" 2>/dev/null; set --; shopt -s expand_aliases; __status=0; __restore() { return "$__status"; }; '
+    "while builtin read -r -d '' -u 3 __number && IFS= builtin read -r -d '' -u 3 __command; do __restore; "
+    'builtin eval "$__command" 3<&- 4>&-; __status=$?; '
+    'builtin printf \'%s %d %s\\0\' "$__number" "$__status" "$PWD" >&4; done'
+)
 _MAX_STATUS_BYTES = 65536
 
 

@@ -122,11 +122,10 @@ def sweep(parents: list[Parent]) -> None:
             path = f"{parent.path}/{name}"
             if not name.startswith(PREFIX) or _alive(name) or not os.path.isdir(path):
                 continue
-            with contextlib.suppress(OSError):
-                with open(f"{path}/cgroup.procs", encoding="ascii") as file:
-                    for pid in file:
-                        os.kill(int(pid), signal.SIGKILL)
-                Group((path,), Counters()).remove()
+            with contextlib.suppress(OSError), open(f"{path}/cgroup.procs", encoding="ascii") as file:
+                for pid in file:
+                    os.kill(int(pid), signal.SIGKILL)
+            Group((path,), Counters()).remove()
 
 
 def owner_mark() -> str:
