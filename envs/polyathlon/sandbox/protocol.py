@@ -15,7 +15,8 @@ Reason = Literal["exit", "signal", "timeout", "oom", "pids", "disk", "output_lim
 class Limits:
     """What one sandbox may use. Sizes in bytes, times in seconds, all per sandbox and not per process.
 
-    `disk_bytes` and `max_files` hold for `/workspace`, `/tmp` and `/dev/shm` together. A command that writes more than
+    `disk_bytes` and `max_files` hold for `/workspace`, `/tmp` and `/dev/shm` together. A few processes of the sandbox's
+    own come on top of `max_processes`. A command that writes more than
     `output_bytes` to both streams is killed; of what it wrote, a Report keeps `kept_bytes` a stream, head and tail.
     """
 

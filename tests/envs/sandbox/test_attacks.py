@@ -71,6 +71,8 @@ def test_the_attack_succeeds_outside(outside: dict[str, tuple[bool, str]], attac
     if attack in NEEDS_ROOT and os.geteuid() != 0:
         pytest.skip("the control of this attack needs root")
     succeeded, evidence = outside[attack]
+    if attack == "open_vsock" and "not supported" in evidence:
+        pytest.skip("this kernel has no AF_VSOCK")
     assert succeeded, evidence
 
 

@@ -19,6 +19,7 @@ from polyathlon.sandbox.bubblewrap import BubblewrapRoom
 from polyathlon.sandbox.choose import VARIABLE, ProvenRoom, default_room
 from polyathlon.sandbox.probe import Capability, Record, require
 from polyathlon.sandbox.protocol import Limits, Report, Shell
+from polyathlon.sandbox.scripted import ScriptedRoom
 from polyathlon.tree import Tree
 
 PACKAGE = Path(polyathlon.sandbox.__file__).parents[1]
@@ -116,6 +117,11 @@ def test_a_room_without_walls_is_refused_and_never_asked_to_exceed_anything() ->
         assert len(room.commands) == 1
     finally:
         room.end()
+
+
+def test_a_room_where_the_attacks_do_not_run_is_refused() -> None:
+    with pytest.raises(SandboxRefused, match="nothing is known of its walls"):
+        ProvenRoom(ScriptedRoom(), backend="scripted").open(Tree())
 
 
 @pytest.mark.isolation

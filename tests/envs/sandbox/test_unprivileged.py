@@ -26,6 +26,7 @@ CHECKED = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.isolation
 @pytest.mark.skipif(os.geteuid() != 0, reason="the whole suite runs as an ordinary user already")
 def test_all_of_it_holds_for_an_ordinary_user() -> None:
