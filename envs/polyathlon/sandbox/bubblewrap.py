@@ -85,7 +85,7 @@ class BubblewrapSandbox:
         fed = memory_file("stdin", stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
         with Pipes(2, kept_bytes=self.limits.kept_bytes) as pipes:
             try:
-                words = options({**self.environment, **(env or {})})
+                words = options({**self.environment, **(env or {})}, directory="/workspace")
                 line = self.lease.spawn([word(text) for text in argv], words, [fed, *pipes.sinks])
             finally:
                 os.close(fed)

@@ -138,6 +138,14 @@ def test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again(sandbox: Bub
     assert shell.run("pwd").stdout == b"/workspace/here\n"
 
 
+def test_a_program_that_takes_the_shells_place_is_waited_for(sandbox: BubblewrapSandbox) -> None:
+    shell = sandbox.shell()
+    report = shell.run("exec sh -c 'sleep 0.2; echo done; exit 6'")
+    assert (report.exit_code, report.reason, report.stdout, report.fresh_shell) == (6, "exit", b"done\n", True)
+    report = shell.run("exec sleep 1000", timeout_s=0.3)
+    assert (report.exit_code, report.reason, report.fresh_shell) == (None, "timeout", True)
+
+
 def test_halt_kills_the_shell_and_keeps_the_files(sandbox: BubblewrapSandbox) -> None:
     shell = sandbox.shell()
     shell.run("echo kept >file; sleep 1000 & :")
