@@ -68,11 +68,11 @@ def test_imitation_then_reward_teach_a_mapping() -> None:
     chat, learner = policy.chat, policy.learner
     assert mean_reward(policy, seed=0) < 0.01
     examples = [SftExample(chat.open(w, instructions=""), ((chat.encode_turn(answer(w)), ()),), DOMAIN) for w in WORDS]
-    for step in range(14):
-        learner.sft_step([examples[(36 * step + place) % 64] for place in range(36)], progress=step / 14)
+    for step in range(30):
+        learner.sft_step([examples[(36 * step + place) % 64] for place in range(36)], progress=step / 30)
     policy.engine.load_weights(learner.weights(), version=1)
     taught = mean_reward(policy, seed=10_000)
-    assert 0.05 < taught < 0.9  # it knows the form, and not yet the mapping
+    assert 0.2 < taught < 0.8  # it knows the form, and not yet the mapping
     for step in range(20):
         learner.rl_step(RlBatch(tuple(groups(policy, seed=1_000 * step)), {DOMAIN: 1.0}), progress=step / 20)
         policy.engine.load_weights(learner.weights(), version=2 + step)
