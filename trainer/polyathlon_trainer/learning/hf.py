@@ -166,8 +166,9 @@ def load_policy(
             folder, local_files_only=True, dtype=torch.float32, **source
         )
     except (OSError, ValueError, KeyError) as error:
+        cause = " ".join(str(error).split())
         raise RegistryError(
-            f"{folder} holds no causal language model that transformers can read: {' '.join(str(error).split())} It needs config.json, the "
+            f"{folder} holds no causal language model that transformers can read: {cause} It needs config.json, the "
             "weights and the tokenizer, as save_pretrained writes them."
         ) from error
     chat = read_template(tokenizer, max_prompt_tokens=max_prompt_tokens)
