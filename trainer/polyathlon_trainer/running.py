@@ -95,6 +95,7 @@ class Running:
             max_new_tokens=rl.max_new_tokens,
             max_context_tokens=rl.max_context_tokens,
             max_turns={card.id: min(card.max_turns, rl.max_turns) for card in self.cards},
+            dear=frozenset(card.id for card in self.cards if card.needs_sandbox),
             lockstep=rl.ordered,
         )
 

@@ -58,7 +58,7 @@ class RlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     temperature: Positive = 1.0
     max_new_tokens: Count = 64
     max_prompt_tokens: Annotated[int, Meta(ge=8)] = 192
-    max_context_tokens: Annotated[int, Meta(ge=16)] = 512
+    max_context_tokens: Annotated[int, Meta(ge=16)] = 320
     max_turns: Count = 3
     max_staleness: Whole = 0
     ordered: bool = False
