@@ -1,0 +1,143 @@
+"""Sandboxes by bubblewrap: every command in namespaces of its own, around one workspace that outlives it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from polyathlon.errors import SandboxError
+from polyathlon.sandbox.client import LauncherProcess, ended
+from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, options, own_reason, unstarted, word
+from polyathlon.sandbox.launcher.wire import memory_file
+from polyathlon.sandbox.protocol import Limits, Report
+from polyathlon.sandbox.shell import BubblewrapShell
+from polyathlon.sandbox.streams import drain, watch
+from polyathlon.sandbox.system import plan_system
+from polyathlon.tree import Entry, Tree
+
+_KINDS = ("file", "dir", "symlink")
+
+
+class BubblewrapRoom:
+    """Makes sandboxes of bubblewrap. One launcher for each set of packages is started when first asked for."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._launchers: dict[tuple[str, ...], LauncherProcess] = {}
+        self._pid = os.getpid()
+
+    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> BubblewrapSandbox:
+        """Return a fresh sandbox; see Room.open."""
+        launcher = self.launcher(packages)
+        sandbox = BubblewrapSandbox(launcher, limits or Limits())
+        try:
+            if len(tree):
+                sandbox.put(tree)
+        except BaseException:
+            sandbox.close()
+            raise
+        return sandbox
+
+    def launcher(self, packages: tuple[str, ...] = ()) -> LauncherProcess:
+        """Return the launcher that offers `packages`, started when there is none."""
+        with self._lock:
+            if self._pid != os.getpid():  # a fork: the launchers are the parent's
+                self._launchers, self._pid = {}, os.getpid()
+            key = tuple(sorted(set(packages)))
+            if key not in self._launchers:
+                self._launchers[key] = LauncherProcess(plan_system(key))
+            return self._launchers[key]
+
+    def close(self) -> None:
+        """End all launchers, and with them every sandbox that is still open."""
+        with self._lock:
+            for launcher in self._launchers.values():
+                launcher.close()
+            self._launchers.clear()
+
+
+class BubblewrapSandbox:
+    """One sandbox. Not thread-safe."""
+
+    def __init__(self, launcher: LauncherProcess, limits: Limits) -> None:
+        self.limits = limits
+        self.environment = launcher.plan.environment
+        self.lease = launcher.open_box(limits)
+        self._shell: BubblewrapShell | None = None
+
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout_s: float = 30.0,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+    ) -> Report:
+        """Run `argv` and wait; see Sandbox.run."""
+        if not argv:
+            raise SandboxError("Nothing to run: argv is empty.")
+        started_s = time.monotonic()
+        before = Counts.of(self.lease)
+        fed = memory_file("stdin", stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
+        with Pipes(2, kept_bytes=self.limits.kept_bytes) as pipes:
+            try:
+                words = options({**self.environment, **(env or {})})
+                line = self.lease.spawn([word(text) for text in argv], words, [fed, *pipes.sinks])
+            finally:
+                os.close(fed)
+                pipes.close_sinks()
+            with line:
+                seen = watch(pipes.streams, line, deadline_s=started_s + timeout_s, limits=self.limits)
+                if not seen.over:
+                    line.send(b"kill")
+                ending = ended(line)
+            drain(pipes.streams)
+            out, err = pipes.streams.values()
+        limit_hit = before.limit_hit(Counts.of(self.lease))
+        reason = kill_reason(seen, ending)
+        if reason is None and not ending.started:
+            return unstarted(err.bytes(), limit_hit, wall_s=time.monotonic() - started_s)
+        return Report(
+            exit_code=None if reason else ending.exit_code,
+            reason=reason or own_reason(ending.exit_code, limit_hit),
+            stdout=out.bytes(),
+            stderr=err.bytes(),
+            clipped=out.clipped or err.clipped,
+            wall_s=time.monotonic() - started_s,
+        )
+
+    def shell(self) -> BubblewrapShell:
+        """Return the one persistent shell."""
+        if self._shell is None:
+            self._shell = BubblewrapShell(self.lease, self.limits, self.environment)
+        return self._shell
+
+    def put(self, tree: Tree) -> None:
+        """Write `tree` under /workspace."""
+        for path, entry in tree.entries.items():
+            if entry.kind not in _KINDS:
+                raise SandboxError(f"{path} is of kind {entry.kind!r}; a workspace is given {', '.join(_KINDS)} only.")
+        self.lease.write([(p, e.kind, e.mode, e.data, e.mtime_s) for p, e in tree.entries.items()])
+
+    def get(self) -> Tree:
+        """Return all that lies under /workspace; see Sandbox.get."""
+        return Tree({path: Entry(*rest) for path, *rest in self.lease.read()})
+
+    def halt(self) -> None:
+        """Kill every process; the files stay."""
+        if self._shell is not None:
+            self._shell.close()
+
+    def close(self) -> None:
+        """Kill and free everything. May be called twice."""
+        self.halt()
+        self.lease.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,234 @@
+"""The trainer's end of a launcher: starts it, and speaks for one sandbox each."""
+
+from __future__ import annotations
+
+import json
+import marshal
+import os
+import socket
+import subprocess
+import sys
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
+from polyathlon.sandbox.launcher import wire
+from polyathlon.sandbox.protocol import Limits
+from polyathlon.sandbox.system import Plan
+
+_ANSWER_LIMIT_S = 30.0
+_SETUP_LIMIT_S = 60.0
+_START = "import sys; sys.path.append(sys.argv[1]); from launcher.serve import main; main()"
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a job of the launcher ended. `exit_code` follows the shell: 128 + n for signal n."""
+
+    exit_code: int
+    started: bool
+    cpu_spent: bool
+
+
+class LauncherProcess:
+    """A running launcher. Thread-safe. It ends when this object, or the process that holds it, does."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Start it and have it build the system of `plan`.
+
+        Raises:
+            SandboxRefused: this machine does not let it; says what the kernel answered.
+
+        """
+        self._lock = threading.Lock()
+        self.plan = plan
+        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            # No preexec_fn and no user=: a plain spawn stays a vfork, however large this process is.
+            process = subprocess.Popen(
+                [sys.executable, "-I", "-S", "-X", "utf8", "-c", _START, str(Path(__file__).parent)],
+                stdin=theirs,
+                stdout=subprocess.DEVNULL,
+                cwd="/",
+                env={},
+                start_new_session=True,
+            )
+        self._end = weakref.finalize(self, _end, self._control, process)
+        self._control.settimeout(_SETUP_LIMIT_S)
+        wire.send(self._control, dict(asdict(plan)))
+        answer = _receive(self._control, "to build the read-only system")[0]
+        if "error" in answer:
+            self._end()
+            raise SandboxRefused(
+                f"No sandbox here: the kernel refused to isolate ({answer['error']}). Allow unprivileged user "
+                "namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or, "
+                "in a container, run it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined."
+            )
+        self.controllers = frozenset(str(name) for name in _strings(answer["controllers"]))
+
+    def open_box(self, limits: Limits) -> Lease:
+        """Return a new, empty sandbox.
+
+        Raises:
+            SandboxLost: the launcher is gone, or could not make one.
+
+        """
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(_ANSWER_LIMIT_S)
+        amounts = asdict(limits)
+        amounts = {
+            name: amounts[name] for name in ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s")
+        }
+        try:
+            with theirs, self._lock:
+                wire.send(self._control, amounts, [theirs.fileno()])
+            answer, fds = _receive(ours, "for a new sandbox")
+        except OSError as error:
+            ours.close()
+            raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
+        if "error" in answer:
+            ours.close()
+            raise SandboxLost(f"No new sandbox: {answer['error']}.")
+        counters = dict(zip(_strings(answer["counters"]), fds[1:], strict=True))
+        return Lease(ours, workspace=fds[0], counters=counters)
+
+    def close(self) -> None:
+        """End the launcher and every sandbox of it; wait until it is gone."""
+        self._end()
+
+
+class Lease:
+    """One sandbox of a launcher. `workspace` is a descriptor of its folder, to be asked how full it is."""
+
+    def __init__(self, line: socket.socket, *, workspace: int, counters: Mapping[str, int]) -> None:
+        self._line = line
+        self.workspace = workspace
+        self._counters = counters
+        self._closed = False
+
+    def spawn(self, command: Sequence[str], options: Sequence[str], fds: Sequence[int]) -> socket.socket:
+        """Start `command`, with `fds` as its descriptors 0, 1, 2, ...; return the line on which it ends.
+
+        A word on the line kills the command and all that it started.
+        """
+        return self._ask({"op": "spawn", "command": list(command), "options": list(options)}, fds)
+
+    def read(self) -> list[tuple[str, str, int, bytes, int]]:
+        """Return the workspace's rows; see launcher.files."""
+        source, sink = os.pipe()
+        try:
+            line = self._ask({"op": "read"}, [sink])
+        finally:
+            os.close(sink)
+        return self._rows(line, source)
+
+    def write(self, rows: Sequence[tuple[str, str, int, bytes, int]]) -> None:
+        """Write `rows` into the workspace."""
+        source, sink = os.pipe()
+        data = wire.memory_file("rows", marshal.dumps(list(rows)))
+        try:
+            line = self._ask({"op": "write"}, [sink, data])
+        finally:
+            os.close(sink)
+            os.close(data)
+        self._rows(line, source)
+
+    def count(self, name: str) -> int:
+        """Return the kernel's count of "oom" kills or refused "pids" so far; 0 where nothing counts."""
+        fd = self._counters.get(name)
+        if fd is None:
+            return 0
+        word = "oom_kill" if name == "oom" else "max"
+        for line in os.pread(fd, 4096, 0).decode("ascii").splitlines():
+            if line.startswith(f"{word} "):
+                return int(line.split()[1])
+        return 0
+
+    def full(self) -> bool:
+        """Whether no byte, or no file, more fits."""
+        room = os.statvfs(self.workspace)
+        return room.f_bfree == 0 or room.f_ffree == 0
+
+    def close(self) -> None:
+        """Kill everything, free everything, and wait until that is done. May be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        for fd in (self.workspace, *self._counters.values()):
+            os.close(fd)
+        try:
+            self._line.shutdown(socket.SHUT_WR)
+            while self._line.recv(16):
+                pass
+        except OSError:
+            pass  # the launcher is gone, and all of it with it
+        self._line.close()
+
+    def _ask(self, body: dict[str, object], fds: Sequence[int]) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(_ANSWER_LIMIT_S)
+        try:
+            with theirs:
+                wire.send(self._line, body, [theirs.fileno(), *fds])
+        except OSError as error:
+            ours.close()
+            raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
+        return ours
+
+    def _rows(self, line: socket.socket, source: int) -> list[tuple[str, str, int, bytes, int]]:
+        with line, open(source, "rb") as file:
+            data = file.read()
+            ended(line)
+        if not data:
+            raise SandboxLost("The process that reads and writes the workspace died. Discard the episode.")
+        kind, value = marshal.loads(data)  # from the launcher's own code, never from a payload
+        if kind == "error":
+            raise SandboxError(f"The workspace cannot be read or written: {value}.")
+        return list(value)
+
+
+def ended(line: socket.socket) -> Ending:
+    """Return how the job of `line` ended, waiting for it at most 30 s.
+
+    Raises:
+        SandboxLost: the launcher died, or did not answer.
+
+    """
+    try:
+        data = line.recv(4096)
+    except TimeoutError as error:
+        raise SandboxLost(f"Waited {_ANSWER_LIMIT_S:.0f} s for a killed command to be gone.") from error
+    except OSError as error:
+        raise SandboxLost(f"The sandbox launcher is gone ({error}).") from error
+    if not data:
+        raise SandboxLost("The sandbox launcher died while a command ran.")
+    answer = json.loads(data)
+    code = os.waitstatus_to_exitcode(answer["status"])
+    return Ending(code if code >= 0 else 128 - code, started=answer["started"], cpu_spent=answer["cpu_spent"])
+
+
+def _receive(line: socket.socket, what: str) -> tuple[dict[str, object], list[int]]:
+    try:
+        message = wire.receive(line)
+    except TimeoutError as error:
+        raise SandboxLost(f"Waited too long {what}.") from error
+    if message is None:
+        raise SandboxLost(f"The sandbox launcher died while asked {what}; its last words are on stderr.")
+    return message
+
+
+def _strings(value: object) -> list[str]:
+    assert isinstance(value, list)
+    return value
+
+
+def _end(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    control.close()
+    try:
+        process.wait(_ANSWER_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()

@@ -1,0 +1,191 @@
+"""One sandbox, as the launcher holds it: a mount namespace with a sized tmpfs, a user, and control groups."""
+
+from __future__ import annotations
+
+import contextlib
+import marshal
+import os
+import resource
+import signal
+import socket
+from dataclasses import dataclass
+
+from . import files, kernel
+from .cgroups import Group
+
+_UID_SLOTS = 20_000
+_SPARE_PROCESSES = 6  # two of bwrap's own a command, a shell and a run at a time, and room to start the next
+_FOLDERS = (("workspace", 0o755), ("tmp", 0o1777), ("shm", 0o1777))
+
+
+@dataclass(frozen=True, slots=True)
+class Amounts:
+    """The limits of one sandbox, as they come over the socket."""
+
+    memory_bytes: int
+    disk_bytes: int
+    max_files: int
+    max_processes: int
+    cpu_s: float
+
+    @property
+    def processes(self) -> int:
+        return self.max_processes + _SPARE_PROCESSES
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    """The host user a payload runs as. `claim` holds the uid against every other launcher; None: it is our own."""
+
+    uid: int
+    gid: int
+    claim: socket.socket | None
+
+
+@dataclass(slots=True)
+class Box:
+    """An open sandbox. `mounts` and `users` are descriptors of its namespaces; closing them frees its files."""
+
+    at: str
+    amounts: Amounts
+    user: User
+    group: Group
+    mounts: int
+    users: int | None
+
+    def enter(self) -> None:
+        """Enter the namespaces, in a child process that keeps its privileges over them."""
+        if self.users is not None:
+            kernel.setns(self.users, kernel.NEW_USER)
+        kernel.setns(self.mounts, kernel.NEW_MOUNTS)
+
+    def become_payload(self) -> None:
+        """Enter, take on the limits, and give up the privileges: what runs next is the payload's."""
+        self.group.join()
+        self.enter()
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write("1000")
+        for kind, amount in self._ceilings().items():
+            _, hard = resource.getrlimit(kind)
+            amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+            resource.setrlimit(kind, (amount, amount))
+        if self.user.claim is not None:
+            os.setgroups([])
+            os.setresgid(self.user.gid, self.user.gid, self.user.gid)
+            os.setresuid(self.user.uid, self.user.uid, self.user.uid)
+
+    def _ceilings(self) -> dict[int, int]:
+        amounts = self.amounts
+        ceilings = {
+            resource.RLIMIT_CORE: 0,
+            resource.RLIMIT_CPU: max(1, round(amounts.cpu_s)),
+            resource.RLIMIT_FSIZE: max(amounts.disk_bytes, amounts.memory_bytes),
+            resource.RLIMIT_MEMLOCK: 64 * 1024,
+            resource.RLIMIT_MSGQUEUE: 64 * 1024,
+            resource.RLIMIT_NOFILE: 1024,
+            resource.RLIMIT_NPROC: amounts.processes,
+        }
+        if not self.group.counters.oom:  # nothing counts the sum: at least no single process may exceed it
+            ceilings[resource.RLIMIT_DATA] = amounts.memory_bytes
+        return ceilings
+
+    def read(self, out: int) -> None:
+        """Write the workspace's rows, or what is wrong with it, to `out`. Runs in a child process."""
+        self.enter()
+        try:
+            rows = files.read_tree(
+                f"{self.at}/box/workspace", max_entries=self.amounts.max_files, max_bytes=self.amounts.disk_bytes
+            )
+            answer: tuple[str, object] = ("rows", rows)
+        except (files.TooMuch, OSError) as error:
+            answer = ("error", str(error))
+        with open(out, "wb") as file:
+            file.write(marshal.dumps(answer))
+
+    def write(self, rows: list[files.Row], out: int) -> None:
+        """Write `rows` into the workspace; tell `out` what went wrong. Runs in a child process."""
+        self.enter()
+        try:
+            files.write_tree(f"{self.at}/box/workspace", rows, uid=self.user.uid, gid=self.user.gid)
+            answer = ("rows", [])
+        except OSError as error:
+            answer = ("error", str(error))
+        with open(out, "wb") as file:
+            file.write(marshal.dumps(answer))
+
+    def free(self) -> None:
+        """Give everything back. Every process of the sandbox must be gone."""
+        self.group.remove()
+        os.close(self.mounts)
+        if self.users is not None:
+            os.close(self.users)
+        if self.user.claim is not None:
+            self.user.claim.close()
+
+
+def claim_user(first_uid: int, start: int) -> User:
+    """Return a host user that no other sandbox of this machine has now.
+
+    As root that is one of a reserved range, claimed by an abstract socket of its name, which the kernel frees with
+    its holder. Otherwise it is the caller.
+    """
+    if first_uid == 0:
+        return User(os.geteuid(), os.getegid(), None)
+    for slot in range(_UID_SLOTS):
+        uid = first_uid + (start + slot) % _UID_SLOTS
+        claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        try:
+            claim.bind(f"\0polyathlon-uid-{uid}")
+        except OSError:
+            claim.close()
+            continue
+        return User(uid, uid, claim)
+    raise OSError(f"all {_UID_SLOTS} users of the reserved range are taken")
+
+
+def open_box(at: str, amounts: Amounts, user: User, group: Group) -> tuple[Box, int]:
+    """Return a new box, and a descriptor of its workspace to read its fill from."""
+    ready, hold = os.pipe(), os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(hold[1])
+        _make_world(at, amounts, user, ready[1], hold[0])
+    os.close(ready[1])
+    os.close(hold[0])
+    try:
+        message = os.read(ready[0], 4096)
+        if message != b"ready":
+            raise OSError(message.decode(errors="replace") or "the process that makes the namespaces died")
+        place = f"/proc/{child}"
+        users = os.open(f"{place}/ns/user", os.O_RDONLY | os.O_CLOEXEC) if user.claim is None else None
+        mounts = os.open(f"{place}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
+        workspace = os.open(f"{place}/root{at}/box/workspace", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    finally:
+        os.close(ready[0])
+        os.close(hold[1])
+        with contextlib.suppress(ChildProcessError):
+            os.waitpid(child, 0)
+    return Box(at, amounts, user, group, mounts, users), workspace
+
+
+def _make_world(at: str, amounts: Amounts, user: User, ready: int, hold: int) -> None:
+    """Make the namespaces and the tmpfs, say so, and keep them until the parent holds them."""
+    try:
+        signal.set_wakeup_fd(-1)
+        own = user.claim is None
+        kernel.unshare(kernel.NEW_MOUNTS | kernel.NEW_USER if own else kernel.NEW_MOUNTS)
+        if own:
+            kernel.map_only_myself(user.uid, user.gid)
+        data = f"mode=755,size={amounts.disk_bytes},nr_inodes={amounts.max_files + len(_FOLDERS) + 1}"
+        kernel.mount("tmpfs", f"{at}/box", "tmpfs", flags=kernel.MS_NOSUID | kernel.MS_NODEV, data=data)
+        for name, mode in _FOLDERS:
+            os.mkdir(f"{at}/box/{name}")
+            os.chmod(f"{at}/box/{name}", mode)
+            os.chown(f"{at}/box/{name}", user.uid, user.gid)
+        os.write(ready, b"ready")
+        os.read(hold, 1)
+    except BaseException as error:  # noqa: BLE001  # a forked child: nothing may escape into the parent's code
+        with contextlib.suppress(OSError):
+            os.write(ready, str(error).encode()[:4000])
+    finally:
+        os._exit(0)

@@ -1,0 +1,55 @@
+"""The few Linux calls that Python 3.11 has no name for."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+
+NEW_MOUNTS = 0x00020000
+NEW_USER = 0x10000000
+
+MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
+_PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 1, 4, 36
+
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+def unshare(flags: int) -> None:
+    """Leave the namespaces named by `flags` for new ones."""
+    _check(_libc.unshare(flags), "unshare")
+
+
+def setns(fd: int, kind: int) -> None:
+    """Enter the namespace that `fd` refers to."""
+    _check(_libc.setns(fd, kind), "setns")
+
+
+def mount(source: str, target: str, kind: str, *, flags: int, data: str = "") -> None:
+    """Mount as mount(2) does; empty strings stand for NULL."""
+    arguments = (source.encode() or None, target.encode(), kind.encode() or None, ctypes.c_ulong(flags))
+    _check(_libc.mount(*arguments, data.encode() or None), f"mount {source or kind} on {target}")
+
+
+def die_with_parent(parent: int, signal_number: int) -> None:
+    """Have the kernel send `signal_number` to this process when `parent` dies, or exit if it is dead already."""
+    _check(_libc.prctl(_PR_SET_PDEATHSIG, signal_number, 0, 0, 0), "prctl")
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of its descendants' orphans, so that it can wait for all of them."""
+    _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
+
+
+def map_only_myself(uid: int, gid: int) -> None:
+    """Map one user and one group into the user namespace this process has just made."""
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
+            file.write(text)
+
+
+def _check(result: int, what: str) -> None:
+    if result != 0:
+        number = ctypes.get_errno()
+        raise OSError(number, f"{what}: {os.strerror(number)}")
