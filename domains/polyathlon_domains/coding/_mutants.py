@@ -30,7 +30,7 @@ _CALLS = {"min": "max", "max": "min", "sum": "len", "any": "all", "all": "any"}
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One edit of a tree: `owner.field` (its `index`-th element, where it is a list) becomes `new`. `line` counts from 1."""
+    """One edit of a tree: `owner.field` (its `index`-th element, if a list) becomes `new`. `line` counts from 1."""
 
     owner: ast.AST
     field: str
@@ -85,37 +85,43 @@ def _of(node: ast.AST, names: Sequence[str]) -> Iterator[Fault]:
         for swapped in _BINARY.get(type(node.op), ()):
             yield Fault(node, "op", None, swapped(), line, "arithmetic")
     elif isinstance(node, ast.Constant):
-        if type(node.value) is int:
-            yield Fault(node, "value", None, node.value + 1, line, "constant")
-            if node.value != 0:
-                yield Fault(node, "value", None, node.value - 1, line, "constant")
-        elif type(node.value) is bool:
-            yield Fault(node, "value", None, not node.value, line, "flag")
+        yield from _of_constant(node, line)
     elif isinstance(node, ast.BoolOp):
         yield Fault(node, "op", None, ast.Or() if isinstance(node.op, ast.And) else ast.And(), line, "connective")
-    elif isinstance(node, ast.Name):
-        if node.id in names and isinstance(node.ctx, ast.Load):
-            other_name = names[(list(names).index(node.id) + 1) % len(names)]
-            if other_name != node.id:
-                yield Fault(node, "id", None, other_name, line, "variable")
-    else:
-        yield from _of_flow(node, line)
+    elif isinstance(node, ast.Name) and node.id in names and isinstance(node.ctx, ast.Load):
+        following = names[(list(names).index(node.id) + 1) % len(names)]
+        if following != node.id:
+            yield Fault(node, "id", None, following, line, "variable")
+    yield from _of_call(node, line)
+    yield from _of_flow(node, line)
+
+
+def _of_constant(node: ast.Constant, line: int) -> Iterator[Fault]:
+    if type(node.value) is bool:
+        yield Fault(node, "value", None, not node.value, line, "flag")
+    elif type(node.value) is int:
+        yield Fault(node, "value", None, node.value + 1, line, "constant")
+        if node.value != 0:
+            yield Fault(node, "value", None, node.value - 1, line, "constant")
+
+
+def _of_call(node: ast.AST, line: int) -> Iterator[Fault]:
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        yield Fault(node, "op", None, ast.UAdd(), line, "sign")
+    if not isinstance(node, ast.Call):
+        return
+    if isinstance(node.func, ast.Name) and node.func.id in _CALLS:
+        yield Fault(node.func, "id", None, _CALLS[node.func.id], line, "call")
+    if len(node.args) == 2 and isinstance(node.func, ast.Name) and node.func.id not in _CALLS:
+        yield Fault(node, "args", None, [node.args[1], node.args[0]], line, "arguments")
 
 
 def _of_flow(node: ast.AST, line: int) -> Iterator[Fault]:
-    if isinstance(node, ast.If | ast.IfExp | ast.While) and not isinstance(node, ast.While):
+    if isinstance(node, ast.If | ast.IfExp):
         yield Fault(node, "test", None, ast.UnaryOp(ast.Not(), node.test), line, "condition")
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        yield Fault(node, "op", None, ast.UAdd(), line, "sign")
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _CALLS:
-        yield Fault(node.func, "id", None, _CALLS[node.func.id], line, "call")
-    if isinstance(node, ast.Call) and len(node.args) == 2 and not isinstance(node.args[0], type(node.args[1])):
-        yield Fault(node, "args", None, [node.args[1], node.args[0]], line, "arguments")
     for field in ("body", "orelse"):
         body = getattr(node, field, None)
-        if not isinstance(body, list):
-            continue
-        for index, inner in enumerate(body):
+        for index, inner in enumerate(body if isinstance(body, list) else ()):
             if isinstance(inner, ast.Continue):
                 yield Fault(node, field, index, ast.Break(), inner.lineno, "flow")
             elif isinstance(inner, ast.AugAssign):

@@ -20,9 +20,9 @@ STEPS: Mapping[str, tuple[str, str]] = {
     "minus": ("({e} - {o})", "minus {o}"),
     "times": ("({e} * {o})", "times {o}"),
     "mod": ("({e} % {o})", "modulo {o}"),
-    "cap": ("min({e}, {o})", "at most {o}"),
-    "lift": ("max({e}, {o})", "at least {o}"),
-    "off": ("abs({e} - {o})", "distance to {o}"),
+    "cap": ("min({e}, {o})", "smaller of {e} and {o}"),
+    "lift": ("max({e}, {o})", "larger of {e} and {o}"),
+    "off": ("abs({e} - {o})", "distance of {e} from {o}"),
 }
 TESTS: Mapping[str, tuple[str, str]] = {
     "over": ("{e} > {o}", "over {o}"),
@@ -46,12 +46,15 @@ def chain_code(start: str, steps: Sequence[Step], names: Names) -> str:
 
 def chain_words(start: str, steps: Sequence[Step], names: Names) -> str:
     """Return the chain in English; a comma means that all before it comes first."""
-    return f"{named(start, names)} {steps_words(steps, names)}"
-
-
-def steps_words(steps: Sequence[Step], names: Names) -> str:
-    """Return the steps alone in English: "plus 7, times b"."""
-    return ", ".join(STEPS[str(operator)][1].format(o=named(operand, names)) for operator, operand in steps)
+    words = named(start, names)
+    for number, (operator, operand) in enumerate(steps):
+        template = STEPS[str(operator)][1]
+        if "{e}" in template:
+            inner = f"({words})" if number else words
+            words = template.format(e=inner, o=named(operand, names))
+        else:
+            words += f"{',' if number else ''} {template.format(o=named(operand, names))}"
+    return words
 
 
 def test_code(subject: str, test: Step, names: Names) -> str:
@@ -70,21 +73,21 @@ def named(operand: Operand, names: Names) -> str:
 
 
 def draw_steps(
-    rng: np.random.Generator, num_steps: int, *, others: Sequence[str], operators: Sequence[str]
+    rng: np.random.Generator, num_steps: int, *, others: Sequence[str], operators: Sequence[str], variable: float
 ) -> list[list[Operand]]:
-    """Return `num_steps` steps: operands are numbers from 2 to 99, at most one of them a variable of `others`.
+    """Return `num_steps` steps; operands are numbers from 2 to 99 but, with probability `variable`, one of `others`.
 
     No operator follows itself: two in a row would be one.
     """
     steps: list[list[Operand]] = []
-    place = int(rng.integers(num_steps)) if others and rng.random() < 0.5 else -1
+    place = int(rng.integers(num_steps)) if rng.random() < variable else -1
     for number in range(num_steps):
         left = [operator for operator in operators if not steps or operator != steps[-1][0]]
         operator = str(rng.choice(left))
         if number == place:
             operand: Operand = str(rng.choice(list(others)))
         else:
-            operand = int(rng.integers(2, 100))
+            operand = int(rng.choice([number for number in range(2, 100) if not steps or number != steps[-1][1]]))
         steps.append([operator, operand])
     return steps
 

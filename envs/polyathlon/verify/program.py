@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import secrets
 from collections.abc import Sequence
@@ -15,10 +14,11 @@ from polyathlon.sandbox.protocol import Limits, Report, Room
 from polyathlon.tree import Tree
 from polyathlon.verify.text import same_value
 
-PYTHON = "/usr/bin/python3"
+# as -I, but for the environment: it is the sandbox's own, and only there can the hash seed be fixed
+PYTHON = ("python3", "-P", "-s", "-S", "-c")
 MAX_SOURCE_CHARS = 20_000
 MAX_RESULT_BYTES = 8 * 2**10
-CASE_CPU_S = 1
+CASE_CPU_S = 0.3
 CASE_WALL_S = 2.5
 JUDGE_TIMEOUT_S = 12.0
 MEMORY_BYTES = 192 * 2**20
@@ -62,7 +62,7 @@ def run_cases(room: Room, source: str, *, entry: str, arguments: Sequence[Sequen
         "nonce": nonce,
         "source": source,
         "entry": entry,
-        "cases": arguments,
+        "cases": [list(each) for each in arguments],
         "memory_bytes": MEMORY_BYTES,
         "cpu_s": CASE_CPU_S,
         "wall_s": CASE_WALL_S,
@@ -70,7 +70,10 @@ def run_cases(room: Room, source: str, *, entry: str, arguments: Sequence[Sequen
     }
     with room.open(Tree(), limits=_LIMITS) as sandbox:
         report = sandbox.run(
-            [PYTHON, "-I", "-S", "-c", _SERVER], timeout_s=JUDGE_TIMEOUT_S, stdin=json.dumps(request).encode("ascii")
+            [*PYTHON, _SERVER],
+            timeout_s=JUDGE_TIMEOUT_S,
+            stdin=ascii(request).encode("ascii"),
+            env={"PYTHONHASHSEED": "0"},
         )
     lines = framed_lines(report, nonce)
     return tuple(_outcome(lines, number) for number in range(len(arguments)))
@@ -98,7 +101,7 @@ def framed_lines(report: Report, nonce: str) -> list[str]:
         trouble = report.stderr.decode("utf-8", errors="replace")[-300:]
         raise VerifierError(
             f"The judge inside the sandbox did not start ({report.reason}, exit code {report.exit_code}): {trouble}. "
-            f"Is {PYTHON} there?"
+            f"Is {PYTHON[0]} there?"
         )
     return mine[1:]
 
