@@ -47,7 +47,9 @@ def main() -> None:
     folder, what, *settings = sys.argv[1:]
     console = Console(stderr=True)
     if what == "begin":
-        ending = run.begin(load_config(None, ["domains.include=[toys/*]", *settings]), Path(folder), console=console, build=build)
+        ending = run.begin(
+            load_config(None, ["domains.include=[toys/*]", *settings]), Path(folder), console=console, build=build
+        )
     else:
         ending = run.resume(Path(folder), console=console, build=build)
     print(ending.outcome)

@@ -174,7 +174,9 @@ def test_kill_9_of_workers_in_the_middle_changes_nothing(tmp_path, whole_ordered
         os.kill(children[step % len(children)].pid, signal.SIGKILL)
     assert process.wait(LIMIT_S) == 0
     assert updates(folder) == updates(whole_ordered)  # no lost group, and no reward that was not the judge's
-    failures = Counter(kind for row in metrics(folder) for domain in row["domains"].values() for kind in domain["failures"])
+    failures = Counter(
+        kind for row in metrics(folder) for domain in row["domains"].values() for kind in domain["failures"]
+    )
     assert failures == {}
 
 

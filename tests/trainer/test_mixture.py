@@ -14,7 +14,9 @@ def row(name: str, *, weight: float = 1.0, needs: tuple[str, ...] = ()) -> Row:
     return Row(id=name, load="m:D", kind="question", levels=5, max_turns=1, weight=weight, needs=needs)
 
 
-OURS = Catalog("polyathlon", "polyathlon", Path("a"), (row("cad.gear-v1"), row("cad.pipe-v1", weight=3.0), row("math.sum-v1")))
+OURS = Catalog(
+    "polyathlon", "polyathlon", Path("a"), (row("cad.gear-v1"), row("cad.pipe-v1", weight=3.0), row("math.sum-v1"))
+)
 THEIRS = Catalog("acme", "acme", Path("b"), (row("docs.claims-v1", needs=("sandbox",)), row("docs.off-v1", weight=0.0)))
 REGISTRY = merge([OURS, THEIRS])
 
@@ -24,7 +26,12 @@ def ids(**choice: object) -> list[str]:
 
 
 def test_without_a_choice_all_domains_of_positive_weight_mix():
-    assert ids() == ["acme/docs.claims-v1", "polyathlon/cad.gear-v1", "polyathlon/cad.pipe-v1", "polyathlon/math.sum-v1"]
+    assert ids() == [
+        "acme/docs.claims-v1",
+        "polyathlon/cad.gear-v1",
+        "polyathlon/cad.pipe-v1",
+        "polyathlon/math.sum-v1",
+    ]
 
 
 def test_our_own_namespace_may_be_left_out():
@@ -32,7 +39,10 @@ def test_our_own_namespace_may_be_left_out():
 
 
 def test_exclusion_wins():
-    assert ids(include=("cad.*", "acme/*"), exclude=("cad.gear-v1",)) == ["acme/docs.claims-v1", "polyathlon/cad.pipe-v1"]
+    assert ids(include=("cad.*", "acme/*"), exclude=("cad.gear-v1",)) == [
+        "acme/docs.claims-v1",
+        "polyathlon/cad.pipe-v1",
+    ]
 
 
 def test_weights_override_the_registrys_and_zero_leaves_out():

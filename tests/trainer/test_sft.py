@@ -19,7 +19,9 @@ RULES = ReferenceRules(seed=0, stage="sft", max_new_tokens=32, max_context_token
 CHAT = ByteChat(200)
 
 
-def stream(crew: Crew, *cards: DomainCard, rules: ReferenceRules = RULES, state: SftState | None = None) -> ReferenceStream:
+def stream(
+    crew: Crew, *cards: DomainCard, rules: ReferenceRules = RULES, state: SftState | None = None
+) -> ReferenceStream:
     return ReferenceStream(cards, crew, CHAT, rules, state or SftState())
 
 

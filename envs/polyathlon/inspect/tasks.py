@@ -80,7 +80,9 @@ def check_space(subject: Subject) -> CheckResult:
         both = {task.content_hash for task in train} & {task.content_hash for task in test}
         both |= {_visible(task) for task in train} & {_visible(task) for task in test}
         if both:
-            text = f"{len(both)} tasks lie in both splits of level {level}: different cores look the same to the policy."
+            text = (
+                f"{len(both)} tasks lie in both splits of level {level}: different cores look the same to the policy."
+            )
             faults.append(Finding(level, 0, f"{text} Put into the core what decides the answer, and nothing else."))
     cases = subject.entry.row.levels * NUM_UNIQUE_DRAWS
     return CheckResult("space and splits", "tasks are many, and the splits disjoint", cases, tuple(faults), numbers)
