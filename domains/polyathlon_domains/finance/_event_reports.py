@@ -11,6 +11,9 @@ from polyathlon.canonical import Json, expect_int, expect_text
 from polyathlon_domains.finance._events import BY_LABEL, NOISE, Item, draw_day, write_day, write_sum
 from polyathlon_domains.finance._names import person, word
 
+NARROW_STEPS = (10_000,)
+WIDE_STEPS = (10_000, 100_000)
+
 
 @dataclass(frozen=True, slots=True)
 class Event:
@@ -39,10 +42,9 @@ def read_event(value: Mapping[str, Json]) -> Event:
     return Event(expect_text(value["item"]), expect_text(value["day"]), expect_text(value["party"]), amount)
 
 
-def draw_event(item: Item, rng: np.random.Generator, *, largest: int) -> Event:
-    """Return an event of `item` with a sum of up to `largest` units, a multiple of 10,000."""
-    size = 10 ** int(rng.integers(len(str(largest // 1_000_000)) + 1)) if largest > 1_000_000 else 1
-    amount = int(rng.integers(2, 100)) * 10_000 * size if item.has_amount else None
+def draw_event(item: Item, rng: np.random.Generator, steps: Sequence[int]) -> Event:
+    """Return an event of `item`; its sum is 2 to 99 times one of `steps`, each a multiple of 10,000 units."""
+    amount = int(rng.integers(2, 100)) * steps[int(rng.integers(len(steps)))] if item.has_amount else None
     return Event(item.label, draw_day(rng), person(rng) if item.who == "person" else word(rng), amount)
 
 
@@ -53,14 +55,14 @@ def tell_short(event: Event, rng: np.random.Generator) -> Report:
 
 def tell_hedged(events: Sequence[Event], idle: Sequence[Item], rng: np.random.Generator) -> Report:
     """Return the events told in any order among a plan for the first of `idle`, and other days and sums."""
-    plan = draw_event(idle[0], rng, largest=9_000_000)
+    plan = draw_event(idle[0], rng, WIDE_STEPS)
     sentences = [*(_told(event, rng) for event in events), _planned(plan, rng), _noise(rng)]
     return Report(" ".join(sentences[int(i)] for i in rng.permutation(len(sentences))), (plan,))
 
 
 def tell_amended(events: Sequence[Event], idle: Sequence[Item], rng: np.random.Generator) -> Report:
     """Return a report and its amendment: one event is corrected, one more is withdrawn, one is only planned."""
-    gone, plan = (draw_event(item, rng, largest=9_000_000) for item in idle[:2])
+    gone, plan = (draw_event(item, rng, WIDE_STEPS) for item in idle[:2])
     place = int(rng.integers(len(events)))
     right = events[place]
     if right.amount is not None and rng.random() < 0.5:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from fractions import Fraction
 from typing import Literal, TypeAlias
 
 import numpy as np
 
 from polyathlon.canonical import Json, expect_int, expect_list, expect_text
-from polyathlon.verify.money import NumberStyle, round_half_up, write_money
+from polyathlon.verify.money import NumberStyle, write_money
 from polyathlon_domains.finance._names import address, company, tax_id
 
 Setting: TypeAlias = Literal["plain", "local", "delivered", "balanced", "filed"]
@@ -54,8 +53,7 @@ class Line:
 
     @property
     def net(self) -> int:
-        exact = Fraction(self.tenths * self.price * (100 - self.discount), 1_000)
-        return int(round_half_up(exact))
+        return _share(self.tenths * self.price, 100 - self.discount, 1_000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +70,7 @@ class TaxGroup:
 
     @property
     def tax(self) -> int:
-        return int(round_half_up(Fraction(self.base * self.rate, 100)))
+        return _share(self.base, self.rate, 100)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +99,7 @@ class Invoice:
         sums = {
             rate: sum(line.net for line in self.lines if line.rate == rate) for rate in {x.rate for x in self.lines}
         }
-        return tuple(
-            TaxGroup(rate, total, int(round_half_up(Fraction(total * self.discount, 100))))
-            for rate, total in sorted(sums.items())
-        )
+        return tuple(TaxGroup(rate, total, _share(total, self.discount, 100)) for rate, total in sorted(sums.items()))
 
     @property
     def net(self) -> int:
@@ -164,7 +159,7 @@ def write_tenths(tenths: int, mark: str = ".") -> str:
 
 
 def draw_invoice(rng: np.random.Generator, setting: Setting) -> dict[str, Json]:
-    """Return the facts of one invoice, plain JSON; `read_invoice` makes the invoice of them."""
+    """Return the facts of one invoice, plain JSON, and the order by which it is found; see `read_invoice`."""
     level = SETTINGS.index(setting)
     fewest, most = ((1, 3), (3, 6), (8, 14), (10, 18), (16, 28))[level]
     rates = [
@@ -187,6 +182,7 @@ def draw_invoice(rng: np.random.Generator, setting: Setting) -> dict[str, Json]:
         "billing": address(rng),
         "lines": lines,
         "discount": int(rng.choice((2, 3, 5, 8))) if level >= 3 and rng.random() < 0.7 else 0,
+        "order": draw_number(rng),
         "setting": setting,
     }
 
@@ -206,6 +202,11 @@ def read_invoice(core: Mapping[str, Json]) -> Invoice:
         lines=tuple(_read_line(expect_list(line)) for line in expect_list(core["lines"])),
         discount=expect_int(core["discount"]),
     )
+
+
+def _share(amount: int, part: int, whole: int) -> int:
+    """Return amount x part / whole rounded half up; nothing is negative here."""
+    return (2 * amount * part + whole) // (2 * whole)
 
 
 def _draw_line(rng: np.random.Generator, rates: Sequence[int], level: int) -> Json:

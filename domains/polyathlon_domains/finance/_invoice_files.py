@@ -19,33 +19,41 @@ _OTHERS = ("order confirmation", "quotation", "pro forma")
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """The documents, as a document workspace reads them; which one is the invoice; and decoys that its pages print."""
+    """The documents, as a document workspace reads them, and what to know of them.
+
+    `wanted` is the id of the invoice, `decoys` are what its pages print beside the record.
+    """
 
     documents: tuple[Json, ...]
     wanted: str
     decoys: Mapping[str, str]
 
 
-def lay_file(invoice: Invoice, setting: Setting, rng: np.random.Generator) -> File:
-    """Return the file of `invoice`: one document below the setting "filed", otherwise three or four in any order."""
+def lay_file(invoice: Invoice, order: str, setting: Setting, rng: np.random.Generator) -> File:
+    """Return the file of `invoice`, which bills `order`.
+
+    It holds one document below the setting "filed", and four in any order there.
+    """
     style = draw_plain_style(rng, invoice.kind) if setting == "plain" else draw_style(rng, invoice.kind)
-    extras, decoys = _surround(invoice, style, SETTINGS.index(setting), rng)
+    extras, decoys = _surround(invoice, style, SETTINGS.index(setting), order, rng)
     pages, tables = typeset(invoice, style, extras, rng)
     found: list[tuple[str, list[Json], dict[str, Json]]] = [("Document from the seller", pages, tables)]
     if setting == "filed":
         kinds = [_OTHERS[int(i)] for i in rng.choice(len(_OTHERS), size=2, replace=False)]
         found += [("Document from the seller", *_lookalike(invoice, kind, rng)) for kind in kinds]
         found.append(("Document from the seller", [_statement(invoice, style, rng)], {}))
-    order = [int(i) for i in rng.permutation(len(found))]
+    places = [int(i) for i in rng.permutation(len(found))]
     documents: list[Json] = []
-    for number, place in enumerate(order, start=1):
+    for number, place in enumerate(places, start=1):
         title, texts, grids = found[place]
         documents.append({"id": f"D{number}", "title": title, "pages": texts, "tables": grids})
-    return File(tuple(documents), f"D{order.index(0) + 1}", decoys)
+    return File(tuple(documents), f"D{places.index(0) + 1}", decoys)
 
 
-def _surround(invoice: Invoice, style: Style, level: int, rng: np.random.Generator) -> tuple[Extras, dict[str, str]]:
-    top, bottom, decoys = [f"Your order {draw_number(rng)} of {style.day(invoice.day - timedelta(days=9))}"], [], {}
+def _surround(
+    invoice: Invoice, style: Style, level: int, order: str, rng: np.random.Generator
+) -> tuple[Extras, dict[str, str]]:
+    top, bottom, decoys = [f"Your order {order} of {style.day(invoice.day - timedelta(days=9))}"], [], {}
     if level >= 2:
         decoys["billing_address"] = address(rng)
         street, town = decoys["billing_address"].split(", ")

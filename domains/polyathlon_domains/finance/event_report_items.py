@@ -14,7 +14,15 @@ from polyathlon.verify.dates import read_date
 from polyathlon.verify.money import read_money
 from polyathlon.verify.text import same_words
 from polyathlon.workspaces.question import open_question
-from polyathlon_domains.finance._event_reports import draw_event, read_event, tell_amended, tell_hedged, tell_short
+from polyathlon_domains.finance._event_reports import (
+    NARROW_STEPS,
+    WIDE_STEPS,
+    draw_event,
+    read_event,
+    tell_amended,
+    tell_hedged,
+    tell_short,
+)
 from polyathlon_domains.finance._events import BY_LABEL, ITEMS
 
 SHORT_FORMS = ("Give code;date;party;amount", "Code;date;party;amount?", "Answer code;date;party;amount")
@@ -56,8 +64,8 @@ class EventTasks:
         if plan.story == "amended":
             fresh = map(int, rng.choice(900, size=plan.shown, replace=False))
             codes = {item.label: f"{n // 100 + 1}.{n % 100:02d}" for item, n in zip(shown, fresh, strict=True)}
-        largest = 990_000 if plan.story == "short" else 9_900_000
-        events = [draw_event(item, rng, largest=largest).as_json() for item in shown[: plan.events]]
+        steps = NARROW_STEPS if plan.story == "short" else WIDE_STEPS
+        events = [draw_event(item, rng, steps).as_json() for item in shown[: plan.events]]
         return {"codes": codes, "events": events, "story": plan.story}
 
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
@@ -93,8 +101,9 @@ class EventVerifier:
             return Verdict.failing("no lines, or far too many")
         credits: dict[str, float] = {}
         for fields in ([field.strip() for field in line.split(";")] for line in lines):
-            if len(fields) == 4 and fields[0] in wanted and fields[0] not in credits:
-                credits[fields[0]] = _credit(fields, wanted[fields[0]])
+            row = wanted.get(fields[0])
+            if len(fields) == 4 and row is not None:
+                credits.setdefault(fields[0], _credit(fields, row))
         f1 = 2 * sum(credits.values()) / (len(lines) + len(wanted))
         if len(lines) == len(wanted) == sum(credit == 1.0 for credit in credits.values()):
             return Verdict.passing()

@@ -38,9 +38,9 @@ strings like 1234.50, positive on a credit note too. "discount", "tax_rate" and 
 a line's amount after its own discount and before tax; "base" is what the tax of a rate is taken on; "discount_total" is
 the discount on the whole document, 0 for none; "total" is the document's own amount with tax, no account's balance."""
 OPENINGS = (
-    "The tools show a file of documents. One of them is an invoice or a credit note; extract it. Open all its pages.",
-    "Somewhere in the documents is one invoice or one credit note, perhaps of several pages. Read it and extract it.",
-    "Extract the invoice (or credit note) that you find among the documents. Lines may run over several pages.",
+    "The tools show documents. One is the invoice or credit note on our order {order}; extract it. Open all its pages.",
+    "Among the documents is one invoice or one credit note, on our order {order}. Read all its pages and extract it.",
+    "Extract the invoice (or credit note) on order {order} from the documents. Its lines may run over several pages.",
 )
 HEADER: Schema = {
     "number": as_text,
@@ -74,8 +74,9 @@ class InvoiceTasks:
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
         invoice = read_invoice(core)
         setting = next(setting for setting in SETTINGS if setting == core["setting"])
-        file = lay_file(invoice, setting, rng)
-        prompt = PROMPT.format(opening=OPENINGS[int(rng.integers(len(OPENINGS)))])
+        order = expect_text(core["order"])
+        file = lay_file(invoice, order, setting, rng)
+        prompt = PROMPT.format(opening=OPENINGS[int(rng.integers(len(OPENINGS)))].format(order=order))
         hidden: dict[str, Json] = {"record": invoice.record(), "document": file.wanted, "decoys": dict(file.decoys)}
         return Brief(prompt, hidden=hidden, public={"documents": list(file.documents)})
 
@@ -112,12 +113,12 @@ class InvoiceVerifier:
 
 
 def _only(record: Mapping[str, Json], schema: Schema) -> dict[str, Json]:
-    return {name: value for name, value in record.items() if name in schema}
+    return {name: record[name] for name in record.keys() & schema.keys()}
 
 
 def _unknown(record: Mapping[str, Json]) -> tuple[str, ...]:
     known = {*HEADER, *CHOICES, *TOTALS, "lines", "taxes"}
-    return tuple(f"!{name[:40]}" for name in record if name not in known)
+    return tuple(f"!{name[:40]}" for name in record.keys() - known)
 
 
 def _part(record: Mapping[str, Json], schema: Schema, extras: tuple[str, ...] = ()) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Ver
 from polyathlon.canonical import expect_int, expect_list, expect_map, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.money import read_money, write_money
+from polyathlon.verify.numbers import read_number
 from polyathlon.verify.text import bag_f1
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.finance._transactions import ACCOUNTS, KINDS, LEVELS, draw_numbers, quantities
@@ -78,8 +80,8 @@ class JournalVerifier:
         if given == wanted:
             return Verdict.passing()
         f1 = bag_f1(given.elements(), wanted.elements())
-        balanced = "?" not in given and sum(map(_signed, given)) == 0
-        parts = {"line_f1": f1, "balanced": float(balanced)}
+        balanced = given["?"] == 0 and _total(given, "D") == _total(given, "C")
+        parts = {"line_f1": f1, "balanced": 1.0 if balanced else 0.0}
         reason = "another entry" if balanced else "the entry does not balance, or holds what is no line"
         return Verdict.failing(reason, progress=f1 if balanced else UNBALANCED * f1, parts=parts)
 
@@ -101,9 +103,10 @@ def read_entry(text: str) -> Counter[str]:
             bad += 1
             continue
         key = (match[1], match[2].upper())
-        net[key] = net.get(key, 0) + int(amount * 100)
-    hedged = {code for code, side in net if side == "D" and (code, "C") in net}
-    lines = Counter(f"{code} {side} {cents}" for (code, side), cents in net.items() if code not in hedged)
+        net[key] = net.get(key, 0) + (amount * 100).numerator
+    debits, credits = ({code for code, each in net if each == side} for side in "DC")
+    hedged = debits & credits
+    lines = Counter(f"{code} {side} {net[code, side]}" for code, side in net if not hedged & {code})
     return lines + Counter({"?": bad + 2 * len(hedged)})
 
 
@@ -170,9 +173,10 @@ def _write(entry: Entry) -> str:
     return "; ".join(f"{code} {side} {cents // 100}.{cents % 100:02d}" for code, side, cents in entry)
 
 
-def _signed(line: str) -> int:
-    _, side, cents = line.split()
-    return int(cents) if side == "D" else -int(cents)
+def _total(entry: Counter[str], side: str) -> Fraction:
+    """Return the cents on one side of an entry of which every line could be read."""
+    rows = [line.split() for line in entry]
+    return sum((read_number(row[2], "integer") or Fraction(0) for row in rows if row[1] == side), Fraction(0))
 
 
 def _tell(name: str, number: int) -> str:

@@ -68,7 +68,7 @@ class TableVerifier:
         unit = expect_text(task.hidden["unit"])
         right = right.strip().removesuffix("%") if unit == "%" else right
         value = read_number(right, "decimal", "thousands")
-        if value is None or "=" in left:
+        if value is None or left.count("="):
             return Verdict.failing("no number stands alone or after one '='")
         gold = Fraction(expect_text(task.hidden["value"]))
         decimals = expect_int(task.hidden["decimals"])

@@ -223,6 +223,8 @@ def _choose(
     """
     said = {fact.subject for fact in facts if fact.word not in NEUTRAL.values()}
     inferred = {fact.owner for fact in facts if fact.word in WORDS["M"]} - said if shape.infer_gender else set()
+    if (shape.in_laws and all(tie.kind != "M" for tie in ties)) or (shape.infer_gender and not inferred):
+        return []
     open_asks: dict[str, list[tuple[Fact, Path]]] = {}
     for (owner, subject), path in paths_between(ties):
         chain = reduce_steps([kind for _, kind in path], whole_kin=shape.in_laws)

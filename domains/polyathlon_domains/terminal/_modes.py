@@ -38,7 +38,9 @@ class Rule:
         if self.path:
             return f"the {'directory' if self.kind == 'dir' else 'file'} {self.path}: {mode}"
         if self.kind == "dir":
-            return f"{f'directory {self.under} and every directory below it' if self.under else 'every directory'}: {mode}"
+            return (
+                f"{f'directory {self.under} and every directory below it' if self.under else 'every directory'}: {mode}"
+            )
         named = "" if self.glob == "*" else f" named {self.glob}"
         return f"every file{named}{f' below {self.under}' if self.under else ''}: {mode}"
 

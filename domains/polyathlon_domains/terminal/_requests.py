@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from polyathlon import Entry, Json, Tree
 from polyathlon.canonical import expect_list, expect_map, expect_text
 
-MODES = {"u=x": (0o100, "executable by owner"), "g=w": (0o020, "writable by group"), "o=r": (0o004, "readable by others")}
+MODES = {
+    "u=x": (0o100, "executable by owner"),
+    "g=w": (0o020, "writable by group"),
+    "o=r": (0o004, "readable by others"),
+}
 _MODE_GLOBS = {"u=x": "???x*", "g=w": "?????w*", "o=r": "???????r*"}
 
 

@@ -103,7 +103,9 @@ class OneLinerVerifier:
             return Verdict.failing("no command that bash could read")
         if request.ban and request.ban in command:
             return Verdict.failing(f"the command contains {request.ban}")
-        together = {f"{place}/{path}": entry for place, tree in enumerate(trees) for path, entry in tree.entries.items()}
+        together = {
+            f"{place}/{path}": entry for place, tree in enumerate(trees) for path, entry in tree.entries.items()
+        }
         reports: list[Report] = []
         with room.open(Tree(together)) as sandbox:
             shell = sandbox.shell()
@@ -119,9 +121,7 @@ class OneLinerVerifier:
 
 def _compare(request: Request, trees: Sequence[Tree], reports: Sequence[Report]) -> Verdict:
     printed = [read_output(request, report) for report in reports]
-    matched = sum(
-        got == answer(request, matches(request, tree)) for got, tree in zip(printed, trees, strict=True)
-    )
+    matched = sum(got == answer(request, matches(request, tree)) for got, tree in zip(printed, trees, strict=True))
     if matched == NUM_TWINS:
         return Verdict.passing({"trees": 1.0})
     share = above(matched / NUM_TWINS, CHANCE.get(request.want, OTHER_CHANCE)) if len(set(printed)) > 1 else 0.0

@@ -177,10 +177,15 @@ def exploits(task: Task) -> Sequence[Attempt]:
         _attempt("chmod -R 777", "chmod -R 777 ."),
         _attempt("chmod -R 755", "chmod -R 755 ."),
         _attempt("chmod -R u=rwX,go=rX", "chmod -R u=rwX,go=rX ."),
-        _attempt("one mode a kind", "chmod -R u+rwX .; find . -type d -exec chmod 755 {} +; find . -type f -exec chmod 644 {} +"),
+        _attempt(
+            "one mode a kind",
+            "chmod -R u+rwX .; find . -type d -exec chmod 755 {} +; find . -type f -exec chmod 644 {} +",
+        ),
         _attempt("offending files deleted", f"chmod -R u+rwX .; rm -f {doomed} x"),
         _attempt("everything deleted", "chmod -R u+rwX .; rm -rf ./*"),
-        _attempt("files replaced by links", "chmod -R u+rwX .; for f in $(find . -type f); do ln -sf /etc/passwd $f; done"),
+        _attempt(
+            "files replaced by links", "chmod -R u+rwX .; for f in $(find . -type f); do ln -sf /etc/passwd $f; done"
+        ),
         Attempt("nothing, and a claim", (write_call("submit", {"answer": "All modes follow the policy."}),)),
     )
 

@@ -3,7 +3,7 @@
 import pytest
 
 from polyathlon import Evidence, Task, Verdict
-from polyathlon.env import LateRoom
+from polyathlon.sandbox.choose import default_room
 from polyathlon_domains.cad._voxel_plan import PlanError, Step, best_box_f1, build
 from polyathlon_domains.cad.voxel_blueprint import DOMAIN
 
@@ -14,7 +14,7 @@ ANSWER = "012R 112G 212B 214W 204R"
 def _judge(plan: list[Step], answer: str, size: int = 5) -> Verdict:
     hidden = {"steps": plan, "size": size}
     task = Task("polyathlon/cad.voxel-blueprint-v1:0:train:1", 0, 1, "train", "", {}, hidden, "00")  # type: ignore[arg-type]  # plain JSON
-    return DOMAIN.verifier.judge(task, Evidence(answer=answer), LateRoom())
+    return DOMAIN.verifier.judge(task, Evidence(answer=answer), default_room())
 
 
 @pytest.mark.parametrize("answer", [ANSWER, "204R,214W, 212B\n112G 012R"])

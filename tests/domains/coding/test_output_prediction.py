@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from polyathlon import Evidence, Task, TaskKey, Verdict, draw_task
-from polyathlon.env import LateRoom
+from polyathlon.sandbox.choose import default_room
 from polyathlon.seeding import child
 from polyathlon_domains.coding._interpreter import ProgramError, run_program
 from polyathlon_domains.coding._programs import FORMS, Dice
@@ -28,7 +28,7 @@ print(json.dumps([run(source) for source in json.load(sys.stdin)]))
 
 def _judge(output: str, answer: str | None) -> Verdict:
     task = Task(f"{ID}:0:train:1", 0, 1, "train", "", {}, {"output": output}, "00")
-    return DOMAIN.verifier.judge(task, Evidence(answer=answer), LateRoom())
+    return DOMAIN.verifier.judge(task, Evidence(answer=answer), default_room())
 
 
 def test_the_interpreter_prints_what_python_prints() -> None:

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from polyathlon import Json, Task, Verdict
-from polyathlon.env import LateRoom
+from polyathlon.sandbox.choose import default_room
 from polyathlon.workspaces.game import GameWorkspace
 from polyathlon_domains.games._expression import (
     Unreadable,
@@ -23,10 +23,10 @@ def _task(numbers: list[int], target: str, *, signs: str = "+-*/", everything: b
 
 
 def _judge(task: Task, message: str) -> Verdict:
-    workspace = DOMAIN.open_workspace(task, LateRoom())
+    workspace = DOMAIN.open_workspace(task, default_room())
     assert isinstance(workspace, GameWorkspace)
     workspace.act(message)
-    return DOMAIN.verifier.judge(task, workspace.evidence(), LateRoom())
+    return DOMAIN.verifier.judge(task, workspace.evidence(), default_room())
 
 
 @pytest.mark.parametrize("answer", ["(25-5)*3+2", "2 + 3*(25-5)", "<answer>3\u00d7(25\u22125)+2</answer>"])

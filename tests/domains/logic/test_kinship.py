@@ -7,7 +7,7 @@ import pytest
 
 from polyathlon import Evidence, Task, TaskKey, Verdict, draw_task
 from polyathlon.canonical import expect_list
-from polyathlon.env import LateRoom
+from polyathlon.sandbox.choose import default_room
 from polyathlon_domains.logic._family import (
     BASIC_OF,
     CHAINS_OF,
@@ -27,7 +27,7 @@ ID = "polyathlon/logic.kinship-v1"
 
 def _judge(words: list[str], answer: str | None) -> Verdict:
     task = Task(f"{ID}:0:train:1", 0, 1, "train", "", {}, {"words": words}, "00")
-    return DOMAIN.verifier.judge(task, Evidence(answer=answer), LateRoom())
+    return DOMAIN.verifier.judge(task, Evidence(answer=answer), default_room())
 
 
 GOLD = ["grandmother", "son", "brother-in-law"]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -155,14 +158,17 @@ def load_policy(
     """
     logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
     source = {"gguf_file": gguf_file} if gguf_file else {}
+    quiet = contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO())
     try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **source)
+        with quiet:  # unpacking a GGUF file draws a bar, even into a pipe
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **source)
         model: nn.Module = AutoModelForCausalLM.from_pretrained(
             folder, local_files_only=True, dtype=torch.float32, **source
         )
     except (OSError, ValueError, KeyError) as error:
+        cause = " ".join(str(error).split())
         raise RegistryError(
-            f"{folder} holds no causal language model that transformers can read: {error} It needs config.json, the "
+            f"{folder} holds no causal language model that transformers can read: {cause} It needs config.json, the "
             "weights and the tokenizer, as save_pretrained writes them."
         ) from error
     chat = read_template(tokenizer, max_prompt_tokens=max_prompt_tokens)
