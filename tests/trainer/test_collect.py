@@ -9,9 +9,10 @@ import pytest
 
 from polyathlon.drawing import TaskKey
 from polyathlon.errors import EngineError
-from polyathlon_trainer.collect import Collected, GroupPlan, Sampler, SampleRules
+from polyathlon_trainer.collect import Sampler
 from polyathlon_trainer.episode import Group
 from polyathlon_trainer.learning.bytechat import ANSWER, END, OBSERVATION, ByteChat
+from polyathlon_trainer.plans import Collected, GroupPlan, SampleRules
 from polyathlon_trainer.rollout.crew import Crew
 from polyathlon_trainer.sampling.protocol import Completion, Engine, Request
 from polyathlon_trainer.sampling.scripted import Cue, Script, ScriptedEngine

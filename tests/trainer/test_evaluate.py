@@ -5,10 +5,10 @@ from dataclasses import replace
 
 from tests.trainer.making import CARDS, collected
 
-from polyathlon_trainer.collect import Collected, GroupPlan
 from polyathlon_trainer.episode import Group
 from polyathlon_trainer.evaluate import exam_key, examine, probe
 from polyathlon_trainer.guard import prompt_means, watch
+from polyathlon_trainer.plans import Collected, GroupPlan
 from polyathlon_trainer.state import GuardState
 
 DEAR = replace(CARDS[0], needs_sandbox=True)

@@ -46,7 +46,7 @@ def test_a_torn_last_line_is_cut_off(tmp_path: Path) -> None:
 
 def test_a_damaged_line_is_named(tmp_path: Path) -> None:
     (tmp_path / "dispatch.jsonl").write_text("nonsense\n")
-    with pytest.raises(LedgerError, match="dispatch.jsonl is damaged"):
+    with pytest.raises(LedgerError, match=r"dispatch\.jsonl is damaged"):
         Ledger(tmp_path, step=0)
 
 

@@ -90,7 +90,7 @@ def test_a_domain_whose_references_never_fit_gives_its_share_to_the_others(crew:
 
 
 def test_when_no_reference_fits_at_all_that_is_said(crew: Crew) -> None:
-    with pytest.raises(NothingToImitate, match="rl.max_new_tokens"):
+    with pytest.raises(NothingToImitate, match=r"rl\.max_new_tokens"):
         stream(crew, COPY, rules=replace(RULES, max_new_tokens=1)).batch(1)
 
 

@@ -115,7 +115,7 @@ class DoorVerifier:
 
 
 def dial(task: Task) -> Script:
-    for digit in expect_text(task.hidden["code"]):
+    for digit in expect_text(task.hidden["code"]):  # noqa: UP028  # a string cannot be sent observations
         yield digit
 
 
