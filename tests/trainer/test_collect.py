@@ -120,18 +120,18 @@ def test_a_task_that_cannot_be_posed_loses_the_whole_group_and_no_other(crew: Cr
     assert len(done["g1"].group.episodes) == 4
 
 
-def test_a_world_that_does_not_repeat_is_played_again_from_the_start(crew: Crew) -> None:
+def test_a_world_that_does_not_repeat_is_played_again_from_the_start(fresh_crew: Crew) -> None:
     killed: list[int] = []
 
     def script(cue: Cue) -> str:
         if cue.context == "be careful":
             return "pid"  # the world tells its worker's process id: a rebuilt one says another
-        for pid in crew.pids if not killed else ():
+        for pid in fresh_crew.pids if not killed else ():
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
         return "good"
 
-    group = collect(crew, script, [plan(0, FRAGILE, num_samples=2)])["g0"].group
+    group = collect(fresh_crew, script, [plan(0, FRAGILE, num_samples=2)])["g0"].group
     assert group.failures == ()
     assert group.rewards == (1.0, 1.0)
     assert not {episode.texts[1] for episode in group.episodes} & {str(pid) for pid in killed}

@@ -159,28 +159,30 @@ def test_text_that_is_not_unicode_reaches_nobody(crew: Crew) -> None:
     assert one(crew, act(1, TaskKey(COPY, 0, 5), "a\x00b"), Acted).reward is not None
 
 
-def test_a_worker_killed_by_an_action_is_replaced_and_the_order_retried(crew: Crew, tmp_path: Path) -> None:
-    report = one(crew, act(1, FRAGILE, f"once {tmp_path / 'mark'}", last=True), Acted)
+def test_a_worker_killed_by_an_action_is_replaced_and_the_order_retried(fresh_crew: Crew, tmp_path: Path) -> None:
+    report = one(fresh_crew, act(1, FRAGILE, f"once {tmp_path / 'mark'}", last=True), Acted)
     assert report.reward == 0.0  # judged by the second worker, not invented by the crash
-    assert crew.counts.crashed == 1
+    assert fresh_crew.counts.crashed == 1
 
 
-def test_an_order_that_always_kills_its_worker_breaks_after_three_attempts_and_spares_the_others(crew: Crew) -> None:
+def test_an_order_that_always_kills_its_worker_breaks_after_three_attempts_and_spares_the_others(
+    fresh_crew: Crew,
+) -> None:
     orders = [act(n, FRAGILE, "crash" if n == 3 else "good") for n in range(12)]
-    reports = crew.collect(orders)
+    reports = fresh_crew.collect(orders)
     assert {n: type(report) for n, report in reports.items()} == {n: Broke if n == 3 else Acted for n in range(12)}
     assert isinstance(reports[3], Broke)
     assert reports[3].kind == "worker"
     assert all(acted(reports, n).reward == 1.0 for n in range(12) if n != 3)
-    assert crew.counts.crashed == 3
+    assert fresh_crew.counts.crashed == 3
 
 
-def test_a_step_that_hangs_is_ended_and_retried(crew: Crew, tmp_path: Path) -> None:
+def test_a_step_that_hangs_is_ended_and_retried(fresh_crew: Crew, tmp_path: Path) -> None:
     start = time.monotonic()
-    report = one(crew, act(1, FRAGILE, f"hang-once {tmp_path / 'mark'}", last=True), Acted)
+    report = one(fresh_crew, act(1, FRAGILE, f"hang-once {tmp_path / 'mark'}", last=True), Acted)
     assert report.reward == 0.0
     assert 1.9 < time.monotonic() - start < 15
-    assert crew.counts.hung == 1
+    assert fresh_crew.counts.hung == 1
 
 
 def test_an_episode_that_takes_too_long_in_all_is_a_deadline_failure(tmp_path: Path) -> None:
@@ -193,17 +195,17 @@ def test_an_episode_that_takes_too_long_in_all_is_a_deadline_failure(tmp_path: P
     assert report.kind == "deadline"
 
 
-def test_kill_9_of_a_worker_in_the_middle_of_many_episodes_loses_none(crew: Crew) -> None:
+def test_kill_9_of_a_worker_in_the_middle_of_many_episodes_loses_none(fresh_crew: Crew) -> None:
     keys = [TaskKey(COPY, 1, seed) for seed in range(300)]
-    answers = crew.collect([Recite(n, key) for n, key in enumerate(keys)])
-    crew.send([act(n, key, answer_of(answers[n])) for n, key in enumerate(keys)])
-    os.kill(crew.pids[0], signal.SIGKILL)
+    answers = fresh_crew.collect([Recite(n, key) for n, key in enumerate(keys)])
+    fresh_crew.send([act(n, key, answer_of(answers[n])) for n, key in enumerate(keys)])
+    os.kill(fresh_crew.pids[0], signal.SIGKILL)
     done: dict[int, Report] = {}
     while len(done) < 300:
-        for report in crew.poll(limit_s=1.0):
+        for report in fresh_crew.poll(limit_s=1.0):
             done[report.ticket] = report
             if len(done) == 150:
-                os.kill(crew.pids[1], signal.SIGKILL)
+                os.kill(fresh_crew.pids[1], signal.SIGKILL)
     assert all(isinstance(report, Acted) and report.reward == 1.0 for report in done.values())
 
 

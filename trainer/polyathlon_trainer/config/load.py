@@ -141,7 +141,7 @@ def _conflicts(config: RunConfig) -> list[str]:
         ),
         (
             config.eval.guard_prompts > config.eval.prompts,
-            f"eval.guard_prompts is {config.eval.guard_prompts}; at most eval.prompts ({config.eval.prompts}) are there.",
+            f"eval.guard_prompts is {config.eval.guard_prompts}, more than eval.prompts, {config.eval.prompts}.",
         ),
         (
             len(set(config.eval.temperatures)) < len(config.eval.temperatures),

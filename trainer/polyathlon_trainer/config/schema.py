@@ -103,7 +103,7 @@ class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes a GPU if it finds one.
+    """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes any GPU it finds.
 
     `out` is the run's folder, by default a new one under runs/. `budget_minutes` shortens both stages and the
     examinations in proportion, so that the whole run fits. `controls` adds, at equal compute, SFT simply continued and
