@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyathlon.drawing import TaskKey
-from polyathlon_trainer.collect import Collected, GroupPlan
 from polyathlon_trainer.episode import Episode, Failure, Group, Turn
 from polyathlon_trainer.mixture import DomainCard
+from polyathlon_trainer.plans import Collected, GroupPlan
 
 CARDS = (DomainCard("a", levels=2, max_turns=1), DomainCard("b", levels=1, max_turns=1, weight=3.0))
 

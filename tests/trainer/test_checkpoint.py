@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.trainer.making import CARDS, collected
+
 from polyathlon_trainer import checkpoint as module
 from polyathlon_trainer.checkpoint import Checkpoint, CheckpointError, Checkpoints
 from polyathlon_trainer.state import RunState, fresh_rl
-
-from tests.trainer.making import CARDS, collected
 
 
 def make(name: str, step: int = 0) -> Checkpoint:
@@ -18,13 +18,13 @@ def make(name: str, step: int = 0) -> Checkpoint:
     return Checkpoint(name, state, {"digest": "abc", "steps": step}, (collected(0, [1.0, 0.1]),))
 
 
-def test_everything_comes_back_as_it_was(tmp_path):
+def test_everything_comes_back_as_it_was(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path, keep=2)
     kept.save(make("rl-000001", 1))
     assert kept.newest() == make("rl-000001", 1)
 
 
-def test_tensors_come_back_bit_by_bit(tmp_path):
+def test_tensors_come_back_bit_by_bit(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     weights = {"w": torch.from_numpy(np.random.default_rng(0).normal(size=(3, 2)).astype(np.float32))}
     kept = Checkpoints(tmp_path, keep=2)
@@ -34,21 +34,21 @@ def test_tensors_come_back_bit_by_bit(tmp_path):
     assert torch.equal(found.learner["weights"]["w"], weights["w"])
 
 
-def test_the_newest_is_the_last_written_and_not_the_last_by_name(tmp_path):
+def test_the_newest_is_the_last_written_and_not_the_last_by_name(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path, keep=5)
     for name in ("sft-000009", "rl-000003"):
         kept.save(make(name))
     assert kept.names() == ["sft-000009", "rl-000003"]
 
 
-def test_old_ones_go_and_ends_of_stages_stay(tmp_path):
+def test_old_ones_go_and_ends_of_stages_stay(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path, keep=2)
     for name in ("sft-000001", "sft-last", "rl-000001", "rl-000002", "rl-000003"):
         kept.save(make(name))
     assert kept.names() == ["sft-last", "rl-000002", "rl-000003"]
 
 
-def test_one_that_was_being_written_when_the_run_died_is_no_checkpoint(tmp_path):
+def test_one_that_was_being_written_when_the_run_died_is_no_checkpoint(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path, keep=3)
     kept.save(make("rl-000001"))
     kept.save(make("rl-000002"))
@@ -60,7 +60,7 @@ def test_one_that_was_being_written_when_the_run_died_is_no_checkpoint(tmp_path)
 
 
 @pytest.mark.parametrize("file", ["state.json", "groups.msgpack", "learner.json"])
-def test_a_damaged_one_is_named_together_with_the_last_good_one(tmp_path, file):
+def test_a_damaged_one_is_named_together_with_the_last_good_one(tmp_path: Path, file: str) -> None:
     kept = Checkpoints(tmp_path, keep=3)
     kept.save(make("rl-000001"))
     kept.save(make("rl-000002"))
@@ -73,7 +73,7 @@ def test_a_damaged_one_is_named_together_with_the_last_good_one(tmp_path, file):
     assert f"The last good one is {tmp_path / 'rl-000001'}: delete {tmp_path / 'rl-000002'}" in str(caught.value)
 
 
-def test_when_none_is_good_the_error_says_so(tmp_path):
+def test_when_none_is_good_the_error_says_so(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path, keep=3)
     kept.save(make("rl-000001"))
     (tmp_path / "rl-000001" / "state.json").unlink()
@@ -81,7 +81,7 @@ def test_when_none_is_good_the_error_says_so(tmp_path):
         kept.newest()
 
 
-def test_no_space_is_a_sentence_and_leaves_the_last_good_one(tmp_path, monkeypatch):
+def test_no_space_is_a_sentence_and_leaves_the_last_good_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = Checkpoints(tmp_path, keep=3)
     kept.save(make("rl-000001"))
 
@@ -97,7 +97,7 @@ def test_no_space_is_a_sentence_and_leaves_the_last_good_one(tmp_path, monkeypat
     assert not list(tmp_path.glob(".writing-*"))
 
 
-def test_an_unknown_name_lists_what_there_is(tmp_path):
+def test_an_unknown_name_lists_what_there_is(tmp_path: Path) -> None:
     kept = Checkpoints(tmp_path, keep=3)
     kept.save(make("sft-last"))
     with pytest.raises(CheckpointError, match="Complete ones: sft-last"):

@@ -2,14 +2,17 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
+
 from polyathlon.drawing import TaskKey
 from polyathlon.errors import EngineError
-from polyathlon_trainer.collect import Collected, GroupPlan, Sampler, SampleRules
+from polyathlon_trainer.collect import Sampler
+from polyathlon_trainer.episode import Group
 from polyathlon_trainer.learning.bytechat import ANSWER, END, OBSERVATION, ByteChat
+from polyathlon_trainer.plans import Collected, GroupPlan, SampleRules
 from polyathlon_trainer.rollout.crew import Crew
 from polyathlon_trainer.sampling.protocol import Completion, Engine, Request
 from polyathlon_trainer.sampling.scripted import Cue, Script, ScriptedEngine
@@ -27,8 +30,12 @@ def collect(
 ) -> dict[str, Collected]:
     chat = ByteChat(200)
     done: dict[str, Collected] = {}
+
+    def keep(collected: Collected) -> None:
+        done[collected.plan.uid] = collected
+
     sampler = Sampler(engine or ScriptedEngine(script, chat), chat, crew, rules)
-    sampler.collect(plans, on_done=lambda collected: done.setdefault(collected.plan.uid, collected))
+    sampler.collect(plans, on_done=keep)
     return done
 
 
@@ -39,7 +46,7 @@ def dial(cue: Cue) -> str:
     return code[len(dialled)] if dialled else code[0]
 
 
-def test_right_and_wrong_answers_of_one_group_get_their_rewards(crew):
+def test_right_and_wrong_answers_of_one_group_get_their_rewards(crew: Crew) -> None:
     def script(cue: Cue) -> str:
         return cue.context.removeprefix("copy ") if cue.sample < 2 else "zz"
 
@@ -48,7 +55,7 @@ def test_right_and_wrong_answers_of_one_group_get_their_rewards(crew):
     assert [episode.passed for episode in group.episodes] == [True, True, False, False]
 
 
-def test_the_engines_ids_reach_the_episode_untouched(crew):
+def test_the_engines_ids_reach_the_episode_untouched(crew: Crew) -> None:
     episode = collect(crew, lambda cue: "hello", [plan(0, COPY)])["g0"].group.episodes[0]
     assert episode.turns[0].token_ids == (*b"hello", END)
     assert len(episode.turns[0].logprobs) == 6
@@ -56,13 +63,13 @@ def test_the_engines_ids_reach_the_episode_untouched(crew):
     assert episode.texts[0] == "hello"
 
 
-def test_members_that_say_the_same_in_one_turn_are_judged_once(crew):
+def test_members_that_say_the_same_in_one_turn_are_judged_once(crew: Crew) -> None:
     collected = collect(crew, lambda cue: "hello", [plan(0, COPY, num_samples=8)])["g0"]
     assert len({episode.wall_s for episode in collected.group.episodes}) == 1
     assert len(collected.group.episodes) == 8
 
 
-def test_an_episode_of_several_turns_carries_observations_between_them(crew):
+def test_an_episode_of_several_turns_carries_observations_between_them(crew: Crew) -> None:
     group = collect(crew, dial, [plan(0, DOOR, num_samples=2)])["g0"].group
     assert group.rewards == (1.0, 1.0)
     first, last = group.episodes[0].turns
@@ -74,7 +81,7 @@ def test_an_episode_of_several_turns_carries_observations_between_them(crew):
     assert group.episodes[0].texts == (code[0], f"dialled {code[0]}", code[1], "open")
 
 
-def test_a_turn_cut_by_length_is_closed_before_the_observation(crew):
+def test_a_turn_cut_by_length_is_closed_before_the_observation(crew: Crew) -> None:
     def chatter(cue: Cue) -> str:
         return "x" * 50
 
@@ -84,20 +91,20 @@ def test_a_turn_cut_by_length_is_closed_before_the_observation(crew):
     assert turn.observation_ids[:2] == (END, OBSERVATION)
 
 
-def test_turns_are_capped_and_the_last_is_judged_as_it_stands(crew):
+def test_turns_are_capped_and_the_last_is_judged_as_it_stands(crew: Crew) -> None:
     rules = replace(RULES, max_turns={DOOR: 1})
     episode = collect(crew, dial, [plan(0, DOOR, num_samples=1)], rules=rules)["g0"].group.episodes[0]
     assert (episode.reward, episode.truncated, len(episode.turns)) == (0.25, True, 1)
 
 
-def test_an_episode_without_room_for_another_turn_is_judged_as_it_stands(crew):
+def test_an_episode_without_room_for_another_turn_is_judged_as_it_stands(crew: Crew) -> None:
     rules = replace(RULES, max_context_tokens=44)  # 8 of prompt, 2 of the action, 11 of observation, 32 to write
     episode = collect(crew, dial, [plan(0, DOOR, num_samples=1)], rules=rules)["g0"].group.episodes[0]
     assert (episode.reward, episode.truncated, len(episode.turns)) == (0.25, True, 1)
     assert episode.turns[0].observation_ids == ()
 
 
-def test_a_lost_member_keeps_its_siblings_and_is_no_zero(crew):
+def test_a_lost_member_keeps_its_siblings_and_is_no_zero(crew: Crew) -> None:
     def script(cue: Cue) -> str:
         return "break" if cue.sample == 1 else "good"
 
@@ -106,31 +113,31 @@ def test_a_lost_member_keeps_its_siblings_and_is_no_zero(crew):
     assert [failure.kind for failure in group.failures] == ["verifier"]
 
 
-def test_a_task_that_cannot_be_posed_loses_the_whole_group_and_no_other(crew):
+def test_a_task_that_cannot_be_posed_loses_the_whole_group_and_no_other(crew: Crew) -> None:
     rules = replace(RULES, max_turns={**RULES.max_turns, "toys/toy.missing-v1": 1})
     done = collect(crew, lambda cue: "x", [plan(0, "toys/toy.missing-v1"), plan(1, COPY)], rules=rules)
     assert [failure.kind for failure in done["g0"].group.failures] == ["registry"] * 4
     assert len(done["g1"].group.episodes) == 4
 
 
-def test_a_world_that_does_not_repeat_is_played_again_from_the_start(crew):
+def test_a_world_that_does_not_repeat_is_played_again_from_the_start(fresh_crew: Crew) -> None:
     killed: list[int] = []
 
     def script(cue: Cue) -> str:
         if cue.context == "be careful":
             return "pid"  # the world tells its worker's process id: a rebuilt one says another
-        for pid in crew.pids if not killed else ():
+        for pid in fresh_crew.pids if not killed else ():
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
         return "good"
 
-    group = collect(crew, script, [plan(0, FRAGILE, num_samples=2)])["g0"].group
+    group = collect(fresh_crew, script, [plan(0, FRAGILE, num_samples=2)])["g0"].group
     assert group.failures == ()
     assert group.rewards == (1.0, 1.0)
     assert not {episode.texts[1] for episode in group.episodes} & {str(pid) for pid in killed}
 
 
-def test_the_same_plans_give_the_same_groups_whatever_the_order_of_arrival(crew):
+def test_the_same_plans_give_the_same_groups_whatever_the_order_of_arrival(crew: Crew) -> None:
     plans = [plan(number, DOOR if number % 2 else COPY, seed=number) for number in range(12)]
 
     def script(cue: Cue) -> str:
@@ -160,25 +167,25 @@ class FlakyEngine:
     def close(self) -> None: ...
 
 
-def test_an_engine_that_coughs_once_loses_nothing(crew):
+def test_an_engine_that_coughs_once_loses_nothing(crew: Crew) -> None:
     engine = FlakyEngine(bad=frozenset(), first=True)
     done = collect(crew, lambda cue: "", [plan(0, COPY), plan(1, COPY)], engine=engine)
     assert all(len(collected.group.episodes) == 4 for collected in done.values())
 
 
-def test_a_request_that_the_engine_cannot_answer_is_an_engine_failure(crew):
+def test_a_request_that_the_engine_cannot_answer_is_an_engine_failure(crew: Crew) -> None:
     engine = FlakyEngine(bad=frozenset({100}), first=False)
     done = collect(crew, lambda cue: "", [plan(0, COPY), plan(1, COPY)], engine=engine)
     assert [failure.kind for failure in done["g0"].group.failures] == ["engine"] * 4
     assert len(done["g1"].group.episodes) == 4
 
 
-def test_an_engine_that_answers_nothing_ends_the_collecting(crew):
+def test_an_engine_that_answers_nothing_ends_the_collecting(crew: Crew) -> None:
     with pytest.raises(EngineError, match="coughed"):
         collect(crew, lambda cue: "", [plan(0, COPY)], engine=FlakyEngine(bad=frozenset({100}), first=False))
 
 
-def test_an_examination_between_posing_ahead_and_collecting_disturbs_neither(crew):
+def test_an_examination_between_posing_ahead_and_collecting_disturbs_neither(crew: Crew) -> None:
     chat = ByteChat(200)
     sampler = Sampler(ScriptedEngine(lambda cue: "a", chat), chat, crew, RULES)
     done: list[str] = []
@@ -190,7 +197,7 @@ def test_an_examination_between_posing_ahead_and_collecting_disturbs_neither(cre
     assert sorted(done) == ["g0", "g1", "g2"]
 
 
-def _essence(groups: dict) -> dict:
+def _essence(groups: Mapping[str, Group]) -> dict[str, object]:
     return {
         uid: [(episode.prompt_ids, episode.turns, episode.reward, episode.texts) for episode in group.episodes]
         for uid, group in sorted(groups.items())

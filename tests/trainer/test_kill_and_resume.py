@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import psutil
@@ -51,17 +52,17 @@ def finish(folder: Path, what: str, *settings: str) -> None:
     assert process.wait(LIMIT_S) == 0, log_of(folder).read_text()[-2_000:]
 
 
-def lines(path: Path) -> list[dict]:
+def lines(path: Path) -> list[dict[str, Any]]:
     if not path.exists():
         return []
     return [json.loads(line) for line in path.read_bytes().splitlines(keepends=True) if line.endswith(b"\n")]
 
 
-def updates(folder: Path) -> list[dict]:
+def updates(folder: Path) -> list[dict[str, Any]]:
     return lines(folder / "ledger" / "rl" / "updates.jsonl")
 
 
-def dispatches(folder: Path) -> list[dict]:
+def dispatches(folder: Path) -> list[dict[str, Any]]:
     return lines(folder / "ledger" / "rl" / "dispatch.jsonl")
 
 
@@ -96,12 +97,13 @@ def whole_beside(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return reference(tmp_path_factory.mktemp("beside"), *BESIDE)
 
 
-def learned(folder: Path) -> dict:
+def learned(folder: Path) -> dict[str, Any]:
     """Return the scripted learner's digest of all that it was ever given, imitation included."""
-    return json.loads((folder / "checkpoints" / "rl-last" / "learner.json").read_text())
+    found: dict[str, Any] = json.loads((folder / "checkpoints" / "rl-last" / "learner.json").read_text())
+    return found
 
 
-def metrics(folder: Path) -> list[dict]:
+def metrics(folder: Path) -> list[dict[str, Any]]:
     """Return the RL steps of metrics.jsonl, without what a clock says."""
     clocks = {"time_s", "learn_s", "wait_s"}
     steps = [row for row in lines(folder / "metrics.jsonl") if row["kind"] == "step" and row["stage"] == "rl"]
@@ -113,7 +115,9 @@ def metrics(folder: Path) -> list[dict]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1, 2])
-def test_ordered_runs_killed_at_random_give_the_identical_stream(tmp_path, whole_ordered, seed):
+def test_ordered_runs_killed_at_random_give_the_identical_stream(
+    tmp_path: Path, whole_ordered: Path, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     folder = tmp_path / "killed"
     what = "begin"
@@ -133,7 +137,7 @@ def test_ordered_runs_killed_at_random_give_the_identical_stream(tmp_path, whole
 
 
 @pytest.mark.slow
-def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path, whole_ordered):
+def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path: Path, whole_ordered: Path) -> None:
     folder = tmp_path / "early"
     process = start(folder, "begin", *ORDERED)
     deadline = time.monotonic() + LIMIT_S
@@ -147,7 +151,9 @@ def test_a_run_killed_before_its_first_checkpoint_begins_again(tmp_path, whole_o
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
-def test_beside_the_learner_a_kill_trains_nothing_twice_and_loses_nothing(tmp_path, whole_beside, seed):
+def test_beside_the_learner_a_kill_trains_nothing_twice_and_loses_nothing(
+    tmp_path: Path, whole_beside: Path, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     folder = tmp_path / "beside"
     process = start(folder, "begin", *BESIDE)
@@ -165,7 +171,7 @@ def test_beside_the_learner_a_kill_trains_nothing_twice_and_loses_nothing(tmp_pa
 
 
 @pytest.mark.slow
-def test_kill_9_of_workers_in_the_middle_changes_nothing(tmp_path, whole_ordered):
+def test_kill_9_of_workers_in_the_middle_changes_nothing(tmp_path: Path, whole_ordered: Path) -> None:
     folder = tmp_path / "workers"
     process = start(folder, "begin", *ORDERED)
     for step in (2, 6, 11, 12):
@@ -181,7 +187,7 @@ def test_kill_9_of_workers_in_the_middle_changes_nothing(tmp_path, whole_ordered
 
 
 @pytest.mark.slow
-def test_ctrl_c_saves_and_the_run_goes_on_from_there(tmp_path, whole_ordered):
+def test_ctrl_c_saves_and_the_run_goes_on_from_there(tmp_path: Path, whole_ordered: Path) -> None:
     folder = tmp_path / "asked"
     process = start(folder, "begin", *ORDERED)
     wait_for_step(folder, process, 8)

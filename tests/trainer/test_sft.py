@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+
 from polyathlon_trainer.learning.batch import SftExample
 from polyathlon_trainer.learning.bytechat import END, ByteChat
 from polyathlon_trainer.mixture import DomainCard
@@ -29,12 +30,12 @@ def prompt(example: SftExample) -> str:
     return CHAT.decode(example.prompt_ids)
 
 
-def test_domains_come_by_their_shares(crew):
+def test_domains_come_by_their_shares(crew: Crew) -> None:
     examples = stream(crew, COPY, NEXT).batch(40)
     assert Counter(example.domain_id for example in examples) == {COPY.id: 10, NEXT.id: 30}
 
 
-def test_an_example_is_what_the_reference_writes_with_its_end(crew):
+def test_an_example_is_what_the_reference_writes_with_its_end(crew: Crew) -> None:
     (example,) = stream(crew, COPY).batch(1)
     ((written, observed),) = example.turns
     assert CHAT.decode(written) == prompt(example).removeprefix("copy ")
@@ -42,13 +43,13 @@ def test_an_example_is_what_the_reference_writes_with_its_end(crew):
     assert observed == ()
 
 
-def test_levels_come_in_equal_parts(crew):
+def test_levels_come_in_equal_parts(crew: Crew) -> None:
     lengths = Counter(len(prompt(example)) for example in stream(crew, COPY).batch(300))
     assert all(70 <= count <= 130 for count in lengths.values())
     assert len(lengths) == 3
 
 
-def test_references_of_several_turns_are_played_in_their_world(crew):
+def test_references_of_several_turns_are_played_in_their_world(crew: Crew) -> None:
     (example,) = stream(crew, DOOR).batch(1)
     code = prompt(example).removeprefix("dial ")
     assert "".join(CHAT.decode(written) for written, _ in example.turns) == code
@@ -56,7 +57,7 @@ def test_references_of_several_turns_are_played_in_their_world(crew):
     assert example.turns[-1][1] == ()
 
 
-def test_the_stream_is_the_same_every_time_and_goes_on_where_it_stood(crew):
+def test_the_stream_is_the_same_every_time_and_goes_on_where_it_stood(crew: Crew) -> None:
     whole = stream(crew, COPY, NEXT, DOOR)
     expected = whole.batch(12) + whole.batch(12)
     whole.close()
@@ -69,7 +70,7 @@ def test_the_stream_is_the_same_every_time_and_goes_on_where_it_stood(crew):
     second.close()
 
 
-def test_references_that_do_not_fit_are_left_out_counted_and_replaced(crew):
+def test_references_that_do_not_fit_are_left_out_counted_and_replaced(crew: Crew) -> None:
     # words of 4, 5 and 6 letters and the end: only the first two fit 6 ids
     source = stream(crew, COPY, rules=replace(RULES, max_new_tokens=6))
     examples = source.batch(60)
@@ -80,7 +81,7 @@ def test_references_that_do_not_fit_are_left_out_counted_and_replaced(crew):
     assert source.shut == ()
 
 
-def test_a_domain_whose_references_never_fit_gives_its_share_to_the_others(crew):
+def test_a_domain_whose_references_never_fit_gives_its_share_to_the_others(crew: Crew) -> None:
     # "copy abcd" takes 10 ids and its answer 5; the door's two turns and what lies between them never fit 16
     tight = stream(crew, COPY, DOOR, rules=replace(RULES, max_context_tokens=16))
     assert {example.domain_id for example in tight.batch(30)} == {COPY.id}
@@ -88,12 +89,12 @@ def test_a_domain_whose_references_never_fit_gives_its_share_to_the_others(crew)
     tight.close()
 
 
-def test_when_no_reference_fits_at_all_that_is_said(crew):
-    with pytest.raises(NothingToImitate, match="rl.max_new_tokens"):
+def test_when_no_reference_fits_at_all_that_is_said(crew: Crew) -> None:
+    with pytest.raises(NothingToImitate, match=r"rl\.max_new_tokens"):
         stream(crew, COPY, rules=replace(RULES, max_new_tokens=1)).batch(1)
 
 
-def test_a_domain_with_a_sandbox_repeats_a_few_tasks(crew):
+def test_a_domain_with_a_sandbox_repeats_a_few_tasks(crew: Crew) -> None:
     dear = replace(DOOR, needs_sandbox=True)
     source = stream(crew, dear)
     prompts = {prompt(example) for _ in range(10) for example in source.batch(4)}

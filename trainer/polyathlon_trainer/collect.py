@@ -6,16 +6,16 @@ Tokens in, tokens out: what the policy wrote is decoded for the world, and never
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from polyathlon.drawing import TaskKey
-from polyathlon.errors import EngineError
 from polyathlon.seeding import child_seed
 from polyathlon_trainer.episode import Episode, Failure, FailureKind, Group, Turn
+from polyathlon_trainer.plans import Collected, GroupPlan, SampleRules
 from polyathlon_trainer.rollout.crew import Crew
 from polyathlon_trainer.rollout.messages import Act, Acted, Broke, Judge, Order, Pose, Posed, Report
 from polyathlon_trainer.sampling.protocol import Chat, Completion, Engine, Request
+from polyathlon_trainer.sampling.surely import generate_surely
 
 MAX_ROWS = 1_024
 """Continuations asked for at once at most, so that workers judge some while the engine writes the next."""
@@ -23,43 +23,6 @@ MIN_ROWS = 128
 """While workers are busy the engine waits for this many: smaller calls cost more than they overlap."""
 POLL_S = 1.0
 MAX_RESTARTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    """One group to collect: its place in the dispatch ledger, its task, and how to sample. `seed` fixes the sampling."""
-
-    number: int
-    uid: str
-    key: TaskKey
-    num_samples: int
-    temperature: float
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class SampleRules:
-    """Where texts and episodes end. `max_turns` is by domain id.
-
-    The engine writes first for the `dear` domains, which take long to judge: that is done while it writes for the
-    others. `lockstep` gives up all such overlap for calls whose content does not depend on time.
-    """
-
-    max_new_tokens: int
-    max_context_tokens: int
-    max_turns: Mapping[str, int]
-    dear: frozenset[str] = frozenset()
-    lockstep: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """A finished group, and the seconds of the engine and of the workers that went into it."""
-
-    plan: GroupPlan
-    group: Group
-    engine_s: float
-    judge_s: float
 
 
 @dataclass(slots=True)
@@ -196,7 +159,7 @@ class Sampler:
     def _generate(self) -> None:
         wants, self._wants = self._choose(sorted(self._wants, key=_in_order))
         start = time.monotonic()
-        answers = _generate_surely(self._writer, [want.request for want in wants])
+        answers = generate_surely(self._writer, [want.request for want in wants])
         elapsed_s = time.monotonic() - start
         tokens = [sum(len(c.token_ids) for c in answer) + 1 if answer else 1 for answer in answers]
         orders: list[Order] = []
@@ -301,24 +264,6 @@ class Sampler:
         )
         self._open -= 1
         self._done(Collected(making.plan, group, making.engine_s, making.judge_s))
-
-
-def _generate_surely(engine: Engine, requests: Sequence[Request]) -> list[tuple[Completion, ...] | None]:
-    """Return the engine's answers; when a call breaks, each request is tried alone, and None stands for a lost one."""
-    try:
-        return list(engine.generate(requests))
-    except EngineError:
-        answers = [_alone(engine, request) for request in requests]
-        if not any(answers):
-            raise
-        return answers
-
-
-def _alone(engine: Engine, request: Request) -> tuple[Completion, ...] | None:
-    try:
-        return engine.generate([request])[0]
-    except EngineError:
-        return None
 
 
 def _num_rows(wants: Sequence[_Want]) -> int:

@@ -10,7 +10,8 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from polyathlon_trainer.buffer import Buffer
-from polyathlon_trainer.collect import GroupPlan, Sampler, SampleRules
+from polyathlon_trainer.collect import Sampler
+from polyathlon_trainer.plans import GroupPlan, SampleRules
 from polyathlon_trainer.rollout.crew import Crew
 from polyathlon_trainer.sampling.protocol import Chat, Engine
 

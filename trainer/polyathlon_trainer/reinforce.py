@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from polyathlon.errors import PolyathlonError
-from polyathlon_trainer.collect import Collected, GroupPlan
 from polyathlon_trainer.curriculum.state import raise_floor
 from polyathlon_trainer.examination import examine_on_the_way
 from polyathlon_trainer.guard import prompt_means, watch
@@ -17,6 +16,7 @@ from polyathlon_trainer.ledger import Ledger, link_chain
 from polyathlon_trainer.mixture import shares
 from polyathlon_trainer.observe.records import DomainStep, Stage, StepRecord
 from polyathlon_trainer.planning import PlanRules, plan_batch
+from polyathlon_trainer.plans import Collected, GroupPlan
 from polyathlon_trainer.producer import Producer
 from polyathlon_trainer.running import Running, StoppedByGuard
 from polyathlon_trainer.stages import Length, next_stage
@@ -165,8 +165,8 @@ class Reinforcement:
         if self._rl.empty_batches >= MAX_EMPTY_BATCHES:
             run.save(self._name(), self._producer.buffer.held())
             raise NothingJudged(
-                f"{MAX_EMPTY_BATCHES} batches in a row were lost whole: no group had two judged episodes. See `failures` "
-                f"in {run.folder / 'metrics.jsonl'}, mend the cause, then resume."
+                f"{MAX_EMPTY_BATCHES} batches in a row were lost whole: no group had two judged episodes. See "
+                f"`failures` in {run.folder / 'metrics.jsonl'}, mend the cause, then resume."
             )
         every = config.eval.guard_every_steps
         if every and run.state.step % every == 0 and run.state.guard.rewards and self._stage == "rl":

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polyathlon.seeding import child
-from polyathlon_trainer.collect import Collected
 from polyathlon_trainer.curriculum.across import observe_group, reweigh
 from polyathlon_trainer.episode import Group
 from polyathlon_trainer.learning.batch import RlBatch, TrainGroup
 from polyathlon_trainer.ledger import Outcome
 from polyathlon_trainer.observe.records import DomainStep
+from polyathlon_trainer.plans import Collected
 from polyathlon_trainer.rewards.advantage import Scheme, advantages, batch_rms, is_flat
 from polyathlon_trainer.rewards.scale import fold_group
 from polyathlon_trainer.scheduler import fade, settle

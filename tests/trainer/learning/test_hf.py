@@ -232,9 +232,9 @@ def test_resuming_is_bit_identical(folder: Path) -> None:
 def test_smollm2_writes_and_learns() -> None:
     policy = build_policy("smollm2-135m", seed=0, settings=PolicySettings(device="cpu"))
     prompts = [policy.chat.open(f"What is {n} + {n}? Answer with a number.", instructions="") for n in (2, 3)]
-    (first, _) = policy.engine.generate([Request(prompt, 2, 12, 0.0, 0) for prompt in prompts])
-    assert "4" in policy.chat.decode(first[0].token_ids)
-    asked = [Request(prompt, 4, 12, 1.0, seed) for seed, prompt in enumerate(prompts)]
+    ((first,),) = policy.engine.generate([Request(prompts[0], 1, 12, 0.0, 0)])
+    assert "4" in policy.chat.decode(first.token_ids)
+    asked = [Request(prompt, 2, 8, 1.0, seed) for seed, prompt in enumerate(prompts)]
     answers = policy.engine.generate(asked)
     groups = [group_of(r.prompt_ids, done, r.seed) for r, done in zip(asked, answers, strict=True)]
     before = policy.learner.weights()
