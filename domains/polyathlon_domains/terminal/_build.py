@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 
 from polyathlon import Json
 from polyathlon.canonical import expect_list, expect_map, expect_text
+
+Needs: TypeAlias = Mapping[str, Sequence[str]]
+"""{output: what it is made from}, the main input first."""
 
 INDEX = "dist/index.txt"
 INCLUDE = "@include "
@@ -67,7 +71,7 @@ class Project:
         return [path for path in self.joins if path.startswith("dist/")]
 
     def needs(self) -> dict[str, tuple[str, ...]]:
-        """Return {output: what it is made from}, the main input first."""
+        """Return {output: what it is made from}, the main input first; an output comes after those it is made from."""
         needs: dict[str, tuple[str, ...]] = {path: (conf,) for path, conf in self.generated.items()}
         for page, source in self.pages.items():
             needs[page] = (source, *sorted(self._reached(source)))
@@ -107,14 +111,13 @@ def _lists(value: Json) -> dict[str, tuple[str, ...]]:
     return {key: tuple(map(expect_text, expect_list(row))) for key, row in expect_map(value).items()}
 
 
-def rebuilt(needs: Mapping[str, Sequence[str]], changed: set[str]) -> set[str]:
+def rebuilt(needs: Needs, changed: set[str]) -> set[str]:
     """Return the outputs that lie downstream of `changed`, those of them that are outputs themselves included."""
     grown = set(changed)
-    while True:
-        more = {path for path, inputs in needs.items() if path not in grown and not grown.isdisjoint(inputs)}
-        if not more:
-            return grown & set(needs)
-        grown |= more
+    for path, inputs in needs.items():  # inputs that are outputs come before what is made of them
+        if not grown.isdisjoint(inputs):
+            grown.add(path)
+    return grown & set(needs)
 
 
 def draw_project(rng: np.random.Generator, level: int) -> Project:
@@ -139,7 +142,9 @@ def draw_project(rng: np.random.Generator, level: int) -> Project:
     parts = [f"build/{'abcd'[number]}.part" for number in range(size.num_parts)]
     joins = {part: tuple(members[number :: size.num_parts]) for number, part in enumerate(parts)}
     for number in range(size.num_books):
-        chosen = [parts[place] for place in rng.permutation(len(parts))[: int(rng.integers(1, len(parts) + 1))].tolist()]
+        chosen = [
+            parts[place] for place in rng.permutation(len(parts))[: int(rng.integers(1, len(parts) + 1))].tolist()
+        ]
         joins[f"dist/{('handbook', 'manual', 'notes')[number]}.txt"] = tuple(chosen)
     first = next(path for path in joins if path.startswith("dist/"))
     missing = [part for part in parts if not any(part in joins[path] for path in joins if path.startswith("dist/"))]
@@ -200,4 +205,6 @@ def _expand(files: Mapping[str, str], path: str) -> str:
 
 def _sentence(rng: np.random.Generator) -> str:
     verb, noun = VERBS[int(rng.integers(len(VERBS)))], NOUNS[int(rng.integers(len(NOUNS)))]
-    return f"{verb.capitalize()} the {noun} {int(rng.integers(2, 60))} minutes before the {NOUNS[int(rng.integers(10))]}."
+    return (
+        f"{verb.capitalize()} the {noun} {int(rng.integers(2, 60))} minutes before the {NOUNS[int(rng.integers(10))]}."
+    )

@@ -65,7 +65,9 @@ def write_logs(incident: Incident, weather: Weather, rng: np.random.Generator) -
         write = _write_access if name == GATEWAY else _FORMATS[int(rng.integers(len(_FORMATS)))]
         files |= _rotated(name, log[name], incident.skew_ms.get(name, 0), write, weather.num_parts)
     if incident.skew_ms:
-        rows = [f"{name} host-{number:02d} {skew:+d}" for number, (name, skew) in enumerate(incident.skew_ms.items(), 1)]
+        rows = [
+            f"{name} host-{number:02d} {skew:+d}" for number, (name, skew) in enumerate(incident.skew_ms.items(), 1)
+        ]
         text = "# service host local_clock_minus_true_utc_ms\n" + "\n".join(rows) + "\n"
         files["clocks.txt"] = {"text": text, "mtime_s": incident.end_ms // 1000}
     return files

@@ -1,4 +1,4 @@
-"""Experiments on a Makefile in a fresh sandbox: build, touch a source, see what was rebuilt, clean, build in parallel."""
+"""Experiments on a Makefile in a fresh sandbox: build, touch a source, see what is rebuilt, clean, build again."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Bench:
     def __init__(self, project: Project, files: Tree, makefile: bytes) -> None:
         self.project, self.needs = project, project.needs()
         self.start = files.with_files({"Makefile": makefile})
-        self.texts = {path: files.text(path) or "" for path in project.sources()}
+        self.sources = self.texts = {path: files.text(path) or "" for path in project.sources()}
 
     def trial(self, room: Room, touches: Sequence[str]) -> Trial:
         """Return what the Makefile does: built serially, after each touch, after all sources changed, clean, -j4.
@@ -62,13 +62,14 @@ class Bench:
 
     def _change(self, sandbox: Sandbox, made: Tree) -> bool:
         """Return whether every output is right after every source changed: a touched output is not a rebuilt one."""
-        texts = changed_sources(self.texts)
+        texts = self.sources = changed_sources(self.texts)
         sandbox.put(_aged(made, {path: text.encode("utf-8") for path, text in texts.items()}))
         after = self._make(sandbox, "all")
         return after is not None and _holds(after, build(self.project, texts))
 
     def _tidy(self, sandbox: Sandbox, made: Tree, wanted: Mapping[str, str]) -> bool:
         """Return whether `make clean` leaves no output, and a parallel build from there makes them all."""
+        self.sources = self.texts
         sandbox.put(_aged(made, {}))
         cleaned = self._make(sandbox, "clean")
         if cleaned is None or any(path in cleaned for path in self.needs):
@@ -81,11 +82,14 @@ class Bench:
         report = sandbox.shell().run(f"(cd /workspace && exec make {goal} >/dev/null 2>&1)", timeout_s=MAKE_TIMEOUT_S)
         if report.reason == "lost":
             raise SandboxLost("the sandbox died while make ran")
-        return sandbox.get() if report.ok else None
+        if not report.ok:
+            return None
+        tree = sandbox.get()
+        return tree if self.sources == {path: tree.text(path) for path in self.sources} else None
 
 
 def _aged(tree: Tree, newer: Mapping[str, bytes]) -> Tree:
-    """Return the files of `tree` (no directories) as equally old, but for `newer`, which have new data and are newer."""
+    """Return the files of `tree` (no directories) as equally old, but for `newer`, which have new data too."""
     files = {path: entry for path, entry in tree.entries.items() if entry.kind == "file"}
     aged = {path: replace(entry, mtime_s=OLD_S) for path, entry in files.items()}
     return Tree({**aged, **{path: Entry("file", 0o644, data, TOUCHED_S) for path, data in newer.items()}})

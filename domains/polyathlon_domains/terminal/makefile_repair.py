@@ -7,31 +7,29 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Tree, Verdict
-from polyathlon.canonical import expect_int, expect_list, expect_map, expect_text
+from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Verdict
+from polyathlon.canonical import expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify.text import above
 from polyathlon.workspaces.terminal import open_terminal, read_tree
-from polyathlon_domains.terminal._build import INDEX, Project, draw_project, rebuilt, write_sources
-from polyathlon_domains.terminal._makefile import (
+from polyathlon_domains.terminal._build import INDEX, Project, draw_project, write_sources
+from polyathlon_domains.terminal._faults import (
     LOUD,
-    RECIPES,
     SILENT,
     STYLES,
-    TOOLS,
     Fault,
     Style,
-    draw_fault,
+    draw_faults,
+    draw_touches,
     faults_from_json,
+    idle_share,
     kind_of,
-    right_after_touch,
-    write_makefile,
 )
+from polyathlon_domains.terminal._makefile import RECIPES, TOOLS, write_makefile
 from polyathlon_domains.terminal._rebuilds import Bench
 
 MAX_MAKEFILE_BYTES = 100_000
-MAX_TOUCHES = 5
 WRITTEN_S = 1_700_000_000
 OPENINGS = (
     "The Makefile in /workspace is broken.",
@@ -47,8 +45,14 @@ What is in tools/ never changes and counts as no source. Only your Makefile is t
 sources, without any output. Submit when done."""
 SUBMIT = write_call("submit", {})
 
-# (loud faults, silent faults, a file called clean?) a level
-_FAULTS = ((1, 1, False), (1, 2, False), (1, 3, True), (2, 3, True), (2, 4, True))
+# (style, loud faults, silent faults, a file called clean?) a level
+_LEVELS: tuple[tuple[Style, int, int, bool], ...] = (
+    ("explicit", 1, 1, False),
+    ("explicit", 1, 2, False),
+    ("patterns", 1, 3, True),
+    ("variables", 2, 3, True),
+    ("variables", 2, 4, True),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +60,17 @@ class MakefileTasks:
     """A text project, its Makefile in one of three styles, and faults: some break the build, some the rebuilding."""
 
     def draw(self, rng: np.random.Generator, level: int) -> Core:
-        num_loud, num_silent, decoy = _FAULTS[level]
-        style = STYLES[level]
+        style, num_loud, num_silent, decoy = _LEVELS[level]
         while True:
             project = draw_project(rng, level)
-            silent = _draw_faults(rng, project, style, SILENT, num_silent)
-            touches = _draw_touches(rng, project, style, silent)
-            if silent and _idle_share(project, style, silent, touches) <= 0.6:
+            silent = draw_faults(rng, project, style, SILENT, num_silent)
+            touches = draw_touches(rng, project, style, silent)
+            if silent and idle_share(project, style, silent, touches) <= 0.6:
                 break
-        faults = [*_draw_faults(rng, project, style, LOUD, num_loud, silent), *silent]
+        faults = [*draw_faults(rng, project, style, LOUD, num_loud, silent), *silent]
         faults += [Fault("file-called-clean", "clean")] if decoy else []
         written = [fault.to_json() for fault in faults]
-        return {"project": project.to_json(), "style": level, "faults": written, "touches": touches}
+        return {"project": project.to_json(), "style": style, "faults": written, "touches": touches}
 
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
         project, style, faults = _read(core)
@@ -102,52 +105,14 @@ class MakefileVerifier:
         if trial.tidy:
             return Verdict.passing()
         share = trial.right / len(touches)
-        progress = above(share, _idle_share(project, style, faults, touches)) if trial.built and trial.fresh else 0.0
+        progress = above(share, idle_share(project, style, faults, touches)) if trial.built and trial.fresh else 0.0
         parts = {"built": float(trial.built), "fresh": float(trial.fresh), "touches": share}
         return Verdict.failing("the Makefile is not right yet", progress=progress, parts=parts)
 
 
 def _read(core: Mapping[str, Json]) -> tuple[Project, Style, tuple[Fault, ...]]:
-    return Project.from_json(core["project"]), STYLES[expect_int(core["style"])], faults_from_json(core["faults"])
-
-
-def _draw_faults(
-    rng: np.random.Generator,
-    project: Project,
-    style: Style,
-    kinds: Sequence[str],
-    wanted: int,
-    taken: Sequence[Fault] = (),
-) -> list[Fault]:
-    """Return up to `wanted` faults, of different kinds but for missing prerequisites, no two at one target."""
-    faults: list[Fault] = []
-    for place in rng.permutation(len(kinds)).tolist() * 2:
-        if len(faults) == wanted:
-            break
-        again = kinds[place] in {fault.kind for fault in faults} and kinds[place] != "missing"
-        fault = None if again else draw_fault(rng, project, style, kinds[place])
-        if fault is not None and fault.target not in {other.target for other in (*faults, *taken)}:
-            faults.append(fault)
-    return faults
-
-
-def _draw_touches(rng: np.random.Generator, project: Project, style: Style, faults: Sequence[Fault]) -> list[str]:
-    """Return sources to touch: for each fault one that shows it, then others, at most five, in no telling order."""
-    sources = project.sources()
-    sources = [sources[place] for place in rng.permutation(len(sources)).tolist()]
-    chosen: list[str] = []
-    for fault in faults:
-        chosen += [path for path in sources if not right_after_touch(project, style, [fault], path)][:1]
-    chosen = list(dict.fromkeys([*chosen, *sources]))[:MAX_TOUCHES]
-    return sorted(chosen)
-
-
-def _idle_share(project: Project, style: Style, faults: Sequence[Fault], touches: Sequence[str]) -> float:
-    """Return the share of touches that come out right with all silent faults left in, or with everything rebuilt."""
-    needs = project.needs()
-    left = sum(right_after_touch(project, style, faults, path) for path in touches)
-    everything = sum(rebuilt(needs, {path}) == set(needs) for path in touches)
-    return max(left, everything) / len(touches)
+    style = next(style for style in STYLES if style == core["style"])
+    return Project.from_json(core["project"]), style, faults_from_json(core["faults"])
 
 
 def _describe(project: Project) -> str:
@@ -181,7 +146,7 @@ def _plain_makefile(project: Project, *, head: str = "", needs: str = "", recipe
     """Return a right Makefile of explicit rules that make their own directory, with texts put in here and there."""
     lines = [head, f"all: {' '.join(project.needs())}", "clean:", "\trm -fr gen build dist", ".PHONY: all clean"]
     for target, inputs in project.needs().items():
-        made = recipe.format(RECIPES[kind_of(project, target)])
+        made = recipe.format(RECIPES[kind_of(target)])
         lines += [f"{target}: {' '.join(inputs)}{needs}", f"\t@mkdir -p $(@D); {made}"]
     return "\n".join([*lines, tail]) + "\n"
 
@@ -209,19 +174,19 @@ def equivalents(task: Task) -> Sequence[Attempt]:
 
 def distractors(task: Task) -> Sequence[Attempt]:
     project, style, faults = _read(task.hidden)
-    return tuple(
-        _attempt(f"left in: {fault.kind}", write_makefile(project, style, [fault]))
-        for fault in faults
-    )
+    return tuple(_attempt(f"left in: {fault.kind}", write_makefile(project, style, [fault])) for fault in faults)
 
 
 def exploits(task: Task) -> Sequence[Attempt]:
-    project, style, _ = _read(task.hidden)
+    project = Project.from_json(task.hidden["project"])
     phony = f".PHONY: {' '.join(project.needs())}\n"
     changed = "{} && true"
     if_changed = "cp $@ $@.old 2>/dev/null; {} ; if cmp -s $@ $@.old; then mv $@.old $@; touch -d @1 $@; fi"
-    prebuilt = f"{_plain_makefile(project)}"
-    keep = "mkdir -p kept; make all; cp -r build dist gen kept/ 2>/dev/null; printf 'all:\\n\\tcp -r kept/* .\\n' > Makefile"
+    prebuilt = write_call("write_file", {"path": "Makefile", "text": _plain_makefile(project)})
+    keep = (
+        "mkdir -p kept; make all; cp -r build dist gen kept/ 2>/dev/null\n"
+        "printf 'all:\\n\\tcp -r kept/* .\\nclean:\\n\\trm -rf build dist gen\\n' > Makefile"
+    )
     empty_sources = "for f in src/* inc/*; do echo '# x' > $f; done; printf 'all:\\n\\ttrue\\nclean:\\n' > Makefile"
     return (
         _attempt("everything phony", _plain_makefile(project, tail=phony)),
@@ -230,8 +195,11 @@ def exploits(task: Task) -> Sequence[Attempt]:
         _attempt("rules that make nothing", "all:\n\t@true\nclean:\n"),
         _attempt("an empty file", ""),
         _attempt("touched, not built", _plain_makefile(project, recipe="touch $@ # {}")),
-        _attempt("a script that cleans and builds", f"all: script\n.PHONY: script\nscript:\n\trm -rf build\n\t$(MAKE) -f real\n"),
-        Attempt("outputs brought along", (write_call("write_file", {"path": "Makefile", "text": prebuilt}), write_fenced(keep), SUBMIT)),
+        _attempt(
+            "a script that cleans and builds",
+            "all: script\n.PHONY: script\nscript:\n\trm -rf build\n\t$(MAKE) -f real\n",
+        ),
+        Attempt("outputs brought along", (prebuilt, write_fenced(keep), SUBMIT)),
         Attempt("sources replaced", (write_fenced(empty_sources), SUBMIT)),
         Attempt("a link", (write_fenced("mv Makefile real; ln -s real Makefile"), SUBMIT)),
     )

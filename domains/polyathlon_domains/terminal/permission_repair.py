@@ -95,7 +95,7 @@ def _places(task: Task) -> list[Place]:
         Place(path, entry.kind, entry.mode, policy.mode(path, entry.kind))
         for path, entry in read_tree(task.public["files"]).entries.items()
         if entry.kind in ("dir", "file")
-    ]  # type: ignore[arg-type]  # the comprehension keeps these two kinds only
+    ]
 
 
 def _entry(path: str, what: Mapping[str, Json]) -> Mapping[str, Json]:
