@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from polyathlon.canonical import check_json, content_hash
-from polyathlon.domain import Split, Task, TaskSource
+from polyathlon.canonical import content_hash
+from polyathlon.domain import Core, Split, Task, TaskSource
 from polyathlon.errors import DomainError, TaskError
 from polyathlon.seeding import child
 
@@ -68,9 +68,8 @@ def draw_task(source: TaskSource, key: TaskKey) -> Task:
     )
 
 
-def _hash(core: object, key: TaskKey) -> str:
+def _hash(core: Core, key: TaskKey) -> str:
     try:
-        check_json(core, where="core")
+        return content_hash(core, where="core")
     except (TypeError, ValueError) as error:
         raise DomainError(f"{key.domain_id}, level {key.level}, seed {key.seed}: {error}") from error
-    return content_hash(core)  # type: ignore[arg-type]  # check_json has just shown it is Json

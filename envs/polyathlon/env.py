@@ -15,18 +15,10 @@ from polyathlon.drawing import TaskKey, draw_task
 from polyathlon.errors import EpisodeLost, LostKind, SandboxError, TaskError, VerifierError
 from polyathlon.registration import load_domain, registry
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Limits, Room, Sandbox
+from polyathlon.sandbox.protocol import Room
 from polyathlon.spaces import TextSpace
-from polyathlon.tree import Tree
 
 Lost = Literal["raise", "truncate"]
-
-
-class LateRoom:
-    """The default room, chosen when a sandbox is first asked for: a question never pays for probing one."""
-
-    def open(self, tree: Tree, *, limits: Limits | None = None) -> Sandbox:
-        return default_room().open(tree, limits=limits)
 
 
 class DomainEnv(gym.Env[str, str]):
@@ -62,12 +54,13 @@ class DomainEnv(gym.Env[str, str]):
             raise ValueError(f"lost is {lost!r}; it must be one of {get_args(Lost)}.")
         self._domain: Domain = load_domain(self._entry.id)
         self._level, self._split, self._shaping, self._lost = level, split, shaping, lost
-        self._room: Room = room or LateRoom()
+        self._room: Room = room or default_room()
         self._task: Task | None = None
         self._workspace: Workspace | None = None
         self._turn = 0
         self._paid = 0.0
         self._progress = 0.0
+        self._evidence: Evidence | None = None
         self.observation_space = TextSpace()
         self.action_space = TextSpace()
 
@@ -75,6 +68,11 @@ class DomainEnv(gym.Env[str, str]):
     def task(self) -> Task | None:
         """The task of this episode, hidden part included: for tools that inspect, never for a policy."""
         return self._task
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What the last finished episode left behind, to store and to judge again; None before one has ended."""
+        return self._evidence
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode. The same seed, level and split give the same task in every process.
@@ -89,7 +87,7 @@ class DomainEnv(gym.Env[str, str]):
         task_seed = int(self.np_random.integers(2**62)) if seed is None else seed
         self._close_workspace()
         self._task = draw_task(self._domain.tasks, TaskKey(self._entry.id, level, task_seed, split))
-        self._turn, self._paid, self._progress = 0, 0.0, 0.0
+        self._turn, self._paid, self._progress, self._evidence = 0, 0.0, 0.0, None
         workspace = self._workspace = self._domain.open_workspace(self._task, self._room)
         tools = [asdict(tool) for tool in workspace.tools]
         info = {"task": self._task.id, "level": level, "split": split, "instructions": workspace.instructions}
@@ -111,12 +109,15 @@ class DomainEnv(gym.Env[str, str]):
         try:
             observation = workspace.act(action)
             self._turn += 1
-            truncated = not observation.finished and self._turn >= self._entry.row.max_turns
-            if observation.finished or truncated:
-                return self._end(task, workspace.evidence(), observation, truncated=truncated)
-            reward = self._step_reward(task, workspace.evidence()) if self._shaping else 0.0
+            ended = observation.finished or self._turn >= self._entry.row.max_turns
+            evidence = workspace.evidence() if ended or self._shaping else Evidence()
+            reward = self._step_reward(task, evidence) if self._shaping and not ended else 0.0
         except SandboxError as error:
             return self._lose(Verdict.invalid(f"sandbox: {error}"), "sandbox")
+        except Exception as error:  # a workspace that breaks is the domain's fault, and no policy's
+            return self._lose(Verdict.invalid(f"workspace: {type(error).__name__}: {error}"), "domain")
+        if ended:
+            return self._end(task, evidence, observation)
         return clip_text(observation.text), reward, False, False, {"error": observation.error}
 
     def close(self) -> None:
@@ -124,8 +125,9 @@ class DomainEnv(gym.Env[str, str]):
         self._close_workspace()
 
     def _end(
-        self, task: Task, evidence: Evidence, observation: Observation, *, truncated: bool
+        self, task: Task, evidence: Evidence, observation: Observation
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
+        self._evidence = evidence
         verdict, kind = judge_evidence(self._domain, task, evidence, self._room)
         if verdict.reward is None:
             return self._lose(verdict, kind)
@@ -137,7 +139,7 @@ class DomainEnv(gym.Env[str, str]):
             "verdict": asdict(verdict),
             "content_hash": task.content_hash,
         }
-        return clip_text(observation.text), reward, not truncated, truncated, info
+        return clip_text(observation.text), reward, observation.finished, not observation.finished, info
 
     def _lose(self, verdict: Verdict, kind: LostKind) -> tuple[str, float, bool, bool, dict[str, Any]]:
         task = cast(Task, self._task)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.metadata
 import importlib.util
-from collections.abc import Iterable, Mapping
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from polyathlon.catalog import Catalog, Row, builtin_path, did_you_mean, read_ca
 from polyathlon.errors import RegistryError, UnknownDomain
 
 GROUP = "polyathlon.catalogs"
+EXTRA = "POLYATHLON_CATALOGS"
 BUILTIN = "polyathlon"
 
 
@@ -57,7 +60,10 @@ class Registry:
 
 
 def read_registry() -> Registry:
-    """Return our own catalogue and every installed plugin's. A broken plugin becomes a fault and harms nothing else.
+    """Return our own catalogue, every installed plugin's, and the files that POLYATHLON_CATALOGS names.
+
+    The variable holds paths of registry.yaml files, split as PATH is: for catalogues that are not installed yet. A
+    broken plugin becomes a fault and harms nothing else.
 
     Raises:
         RegistryError: our own registry.yaml is broken.
@@ -65,13 +71,20 @@ def read_registry() -> Registry:
     """
     catalogs = [read_catalog(builtin_path(), owner=BUILTIN)]
     faults: list[Fault] = []
-    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
-        name = f"{point.dist.name} ({point.name})" if point.dist is not None else point.name
+    for name, find in _brought():
         try:
-            catalogs.append(read_catalog(_folder(point.value) / "registry.yaml", owner=name))
+            catalogs.append(read_catalog(find(), owner=name))
         except RegistryError as error:
             faults.append(Fault(name, str(error)))
     return merge(catalogs, faults)
+
+
+def _brought() -> Iterator[tuple[str, Callable[[], Path]]]:
+    for point in sorted(importlib.metadata.entry_points(group=GROUP), key=lambda point: (point.name, point.value)):
+        name = f"{point.dist.name} ({point.name})" if point.dist is not None else point.name
+        yield name, functools.partial(_in_package, point.value)
+    for path in filter(None, os.environ.get(EXTRA, "").split(os.pathsep)):
+        yield path, functools.partial(Path, path)
 
 
 def merge(catalogs: Iterable[Catalog], faults: Iterable[Fault] = ()) -> Registry:
@@ -93,7 +106,7 @@ def merge(catalogs: Iterable[Catalog], faults: Iterable[Fault] = ()) -> Registry
     return Registry(entries, tuple(broken), {name: catalog.owner for name, catalog in owners.items()})
 
 
-def _folder(package: str) -> Path:
+def _in_package(package: str) -> Path:
     top, _, rest = package.partition(".")
     try:
         spec = importlib.util.find_spec(top)  # finding a top-level package runs none of its code
@@ -101,4 +114,4 @@ def _folder(package: str) -> Path:
         raise RegistryError(f"package {package!r} cannot be found: {error}. Reinstall the plugin.") from error
     if spec is None or not spec.submodule_search_locations:
         raise RegistryError(f"package {package!r} is not installed, or is no package. Reinstall the plugin.")
-    return Path(next(iter(spec.submodule_search_locations)), *rest.split(".") if rest else ())
+    return Path(next(iter(spec.submodule_search_locations)), *(rest.split(".") if rest else ()), "registry.yaml")

@@ -48,9 +48,7 @@ class ArithmeticTasks:
             if negative:
                 expr = _negate(expr, rng)
             steps = _steps(expr)
-            if steps is not None and all(
-                abs(step.numerator) < 100_000 and step.denominator < 1000 for step in steps[1]
-            ):
+            if steps is not None and _fits(steps[1], _operands(expr)):
                 return {"expr": expr}
 
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
@@ -170,6 +168,19 @@ def _steps(expr: Expr) -> tuple[list[str], list[Fraction]] | None:
         return value
 
     return None if evaluate(expr) is None else (lines, values)
+
+
+def _operands(expr: Expr | str) -> set[int]:
+    if isinstance(expr, int):
+        return {abs(expr)}
+    return _operands(expr[1]) | _operands(expr[2])
+
+
+def _fits(values: Sequence[Fraction], operands: set[int]) -> bool:
+    """Whether no step runs away, and the value is neither a small one that a guess would hit nor there to copy."""
+    small = all(abs(value.numerator) < 100_000 and value.denominator < 1000 for value in values)
+    last = values[-1]
+    return small and abs(last) not in operands and (abs(last) >= 12 or last.denominator > 6)
 
 
 def _operand(value: Fraction) -> str:

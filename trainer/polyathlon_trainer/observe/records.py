@@ -1,12 +1,29 @@
-"""The rows that a run writes to metrics.jsonl, one JSON object a line, each with its `kind`."""
+"""The rows that a run writes to metrics.jsonl, one JSON object a line, each with its `kind`.
+
+`time_s` is seconds of running since the run began, carried on over a resume. A number that is not finite is kept as it
+is (written as the string "nan" or "inf"): a run that broke should show where.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, TypeAlias
 
 Stage = Literal["sft", "rl", "sft-continued", "rl-shuffled"]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """What the run set out to do; its first row. `planned_steps` is by stage; `domains` in the order to show them."""
+
+    model: str
+    seed: int
+    domains: tuple[str, ...]
+    planned_steps: Mapping[str, int] = field(default_factory=dict)
+    device: str = "cpu"
+    time_s: float = 0.0
+    kind: Literal["run"] = "run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +82,11 @@ class EvalRecord:
     """Held-out results of one policy at one temperature, domain by domain.
 
     `rewards[domain_id]` has one row a prompt and in it one reward a sample; rows follow the same tasks in every record
-    of a run, so that two records can be compared prompt by prompt. `passed` has the same form, 1 or 0.
+    of a run, so that two records can be compared prompt by prompt: a smaller record holds the first of them, and a
+    prompt whose samples were all lost has an empty row. `passed` has the same form, 1 or 0. `temperature` 0 is greedy.
+
+    `stage` and `step` say which weights were asked: ("sft", last step) is the policy before RL, ("rl", n) after n
+    updates of RL, ("sft-continued", n) and ("rl-shuffled", n) the controls.
     """
 
     stage: str
@@ -86,3 +107,16 @@ class NoteRecord:
     step: int = 0
     domain_id: str | None = None
     kind: Literal["note"] = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class EndRecord:
+    """The last row of a run that ended by itself: finished as planned, or stopped with a reason (a regression)."""
+
+    outcome: Literal["finished", "stopped"]
+    time_s: float
+    reason: str = ""
+    kind: Literal["end"] = "end"
+
+
+Record: TypeAlias = RunRecord | StepRecord | EvalRecord | NoteRecord | EndRecord

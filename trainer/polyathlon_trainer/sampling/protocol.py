@@ -82,7 +82,11 @@ class Chat(Protocol):
         ...
 
     def reply(self, observation: str) -> tuple[int, ...]:
-        """Return the suffix that follows a sampled turn: the turn's glue and `observation`, up to the next turn."""
+        """Return the suffix that follows a sampled turn: the turn's glue and `observation`, up to the next turn.
+
+        It follows `end_id`. A turn that stopped by "length" lacks that id: put it before the suffix, as an id that
+        the policy did not write.
+        """
         ...
 
     def decode(self, token_ids: Sequence[int]) -> str:

@@ -1,0 +1,1 @@
+"""Inspection: what a domain claims is run, and what it should refuse is tried."""

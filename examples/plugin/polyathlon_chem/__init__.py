@@ -1,0 +1,1 @@
+"""Chemistry domains for polyathlon."""

@@ -1,0 +1,109 @@
+"""Plugins as they are in life: built as wheels, installed in a venv, some of them broken."""
+
+import json
+import os
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+BROKEN = {
+    "nofile": ("nofile = polyathlon_nofile", {"polyathlon_nofile/__init__.py": ""}),
+    "badyaml": (
+        "badyaml = polyathlon_badyaml",
+        {"polyathlon_badyaml/__init__.py": "", "polyathlon_badyaml/registry.yaml": "namespace: [oh\n"},
+    ),
+    "absent": ("absent = polyathlon_absent", {}),
+    "twice": (
+        "twice = polyathlon_twice",
+        {
+            "polyathlon_twice/__init__.py": "raise SystemExit('a plugin was imported to find it')",
+            "polyathlon_twice/registry.yaml": "namespace: chem\ndomains:\n  - {id: lab.titration-v1, load: 'a:B', "
+            "kind: question, levels: 1, max_turns: 1}\n",
+        },
+    ),
+    "raises": (
+        "raises = polyathlon_raises",
+        {
+            "polyathlon_raises/__init__.py": "",
+            "polyathlon_raises/domain.py": "import a_module_that_is_not_here\n",
+            "polyathlon_raises/registry.yaml": "namespace: raises\ndomains:\n  - {id: a.b-v1, kind: question, "
+            "load: 'polyathlon_raises.domain:DOMAIN', install: 'polyathlon-raises[x]', levels: 1, max_turns: 1}\n",
+        },
+    ),
+}
+
+
+def run(*command: str, **env: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "POLYATHLON_CATALOGS")}
+    return subprocess.run(command, env={**kept, **env}, capture_output=True, text=True, check=False, timeout=240)
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The interpreter of a venv that holds our wheel, the example plugin's, and the libraries of this one."""
+    folder = tmp_path_factory.mktemp("plugins")
+    for project in (ROOT, ROOT / "examples" / "plugin"):
+        built = run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(project))
+        assert built.returncode == 0, built.stderr[-2000:]
+    run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"))
+    interpreter = str(folder / "venv" / "bin" / "python")
+    site = next((folder / "venv" / "lib").glob("python*/site-packages"))
+    wheels = [str(path) for path in folder.glob("*.whl")]
+    installed = run(sys.executable, "-m", "pip", "--python", interpreter, "install", "--no-deps", "--no-index", *wheels)
+    assert installed.returncode == 0, installed.stderr[-2000:]
+    (site / "libraries.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
+    return interpreter
+
+
+def test_a_plugin_installed_as_a_wheel_is_made_like_our_own(python: str) -> None:
+    code = "import gymnasium as gym; env = gym.make('polyathlon:chem/lab.titration-v1', level=2); print(env.reset(seed=1)[0])"
+    done = run(python, "-c", code)
+    assert done.returncode == 0, done.stderr
+    assert "mmol/L" in done.stdout
+
+
+def test_the_example_plugin_passes_its_inspection(python: str) -> None:
+    done = run(python, "-m", "polyathlon", "check", "chem/lab.titration-v1", "--seeds", "16")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_broken_plugins_are_named_with_their_cause_and_harm_nothing(python: str, tmp_path: Path) -> None:
+    for name, (point, files) in BROKEN.items():
+        info = tmp_path / f"polyathlon_{name}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: polyathlon-{name}\nVersion: 1.0\n")
+        (info / "entry_points.txt").write_text(f"[polyathlon.catalogs]\n{point}\n")
+        for path, text in files.items():
+            (tmp_path / path).parent.mkdir(exist_ok=True)
+            (tmp_path / path).write_text(text)
+    code = (
+        "import json, warnings\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n"
+        "    import polyathlon, gymnasium as gym\n"
+        "gym.make('chem/lab.titration-v1').reset(seed=1)\n"
+        "gym.make('polyathlon/math.arithmetic-expression-v1').reset(seed=1)\n"
+        "try: polyathlon.load_domain('raises/a.b-v1')\n"
+        "except polyathlon.errors.RegistryError as error: raised = str(error)\n"
+        "print(json.dumps([[f.plugin, f.cause] for f in polyathlon.registry().faults] + [['warned', str(len(caught))],"
+        "['raised', raised]]))\n"
+    )
+    done = run(python, "-c", code, PYTHONPATH=str(tmp_path))
+    assert done.returncode == 0, done.stderr
+    causes = {name.split(" ")[0]: cause for name, cause in json.loads(done.stdout)}
+    assert "cannot be read" in causes["polyathlon-nofile"]
+    assert "not valid YAML" in causes["polyathlon-badyaml"]
+    assert "not installed" in causes["polyathlon-absent"]
+    assert "chem/lab.titration-v1 is claimed by" in causes["polyathlon-twice"]
+    assert "polyathlon-chem" in causes["polyathlon-twice"]
+    assert causes["raised"].endswith("Try: pip install 'polyathlon-raises[x]'")
+    assert causes["warned"] == "4"
+    doctor = run(python, "-m", "polyathlon", "doctor", "--json", PYTHONPATH=str(tmp_path))
+    states = {row["what"]: row["state"] for row in json.loads(doctor.stdout)}
+    assert states["plugin polyathlon-badyaml (badyaml)"] == "broken"
+    assert doctor.returncode == 1

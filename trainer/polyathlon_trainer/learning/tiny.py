@@ -1,0 +1,149 @@
+"""The tiny policy: a causal transformer over bytes, 0.92 M parameters, that reads trees and grows them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from polyathlon_trainer.learning.bytechat import NUM_INPUT_IDS, NUM_OUTPUT_IDS, PAD
+from polyathlon_trainer.learning.rows import TensorRows
+
+WIDTH = 128
+NUM_LAYERS = 4
+NUM_HEADS = 4
+HEAD_WIDTH = WIDTH // NUM_HEADS
+HIDDEN_WIDTH = 512
+ROPE_BASE = 10_000.0
+NUM_RECENT = 3
+
+Attend: TypeAlias = Callable[[int, Tensor, Tensor, Tensor], Tensor]
+"""(layer, q, k, v), each (B, heads, T, head width), to what was read, of the same shape."""
+
+
+class Block(nn.Module):
+    """Attention and a squared-ReLU layer, each on the normalised stream and added to it."""
+
+    def __init__(self, generator: torch.Generator) -> None:
+        super().__init__()
+        self.qkv = nn.Parameter(_uniform((3, WIDTH, WIDTH), generator))
+        self.mix = nn.Parameter(torch.zeros(WIDTH, WIDTH))
+        self.up = nn.Parameter(_uniform((HIDDEN_WIDTH, WIDTH), generator))
+        self.down = nn.Parameter(torch.zeros(WIDTH, HIDDEN_WIDTH))
+
+    def heads(self, stream: Tensor, rope: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys (both normalised and rotated) and values, each (B, heads, T, head width)."""
+        batch, length, _ = stream.shape
+        joint = F.linear(_norm(stream), self.qkv.view(3 * WIDTH, WIDTH))
+        joint = joint.view(batch, length, 3 * NUM_HEADS, HEAD_WIDTH)
+        turned = _rotate(_norm(joint[:, :, : 2 * NUM_HEADS]), *rope).transpose(1, 2)
+        values = joint[:, :, 2 * NUM_HEADS :].transpose(1, 2)
+        return turned[:, :NUM_HEADS], turned[:, NUM_HEADS:], values
+
+    def join(self, stream: Tensor, read: Tensor) -> Tensor:
+        """Return the stream (B, T, width) after adding what attention read and the squared-ReLU layer's output."""
+        batch, _, length, _ = read.shape
+        stream = stream + F.linear(read.transpose(1, 2).reshape(batch, length, WIDTH), self.mix)
+        return stream + F.linear(_relu_square(F.linear(_norm(stream), self.up)), self.down)
+
+
+class TinyLM(nn.Module):
+    """The model. Its input is the sum of the embeddings of a token and the two before it on its path."""
+
+    reads_trees = True
+    pad_id = PAD
+    rates: Tensor
+
+    def __init__(self, *, seed: int) -> None:
+        super().__init__()
+        generator = torch.Generator().manual_seed(seed)
+        self.embeddings = nn.Parameter(torch.randn(NUM_RECENT, NUM_INPUT_IDS, WIDTH, generator=generator))
+        self.blocks = nn.ModuleList(Block(generator) for _ in range(NUM_LAYERS))
+        self.head = nn.Parameter(torch.zeros(NUM_OUTPUT_IDS, WIDTH))
+        rates = ROPE_BASE ** (-torch.arange(0, HEAD_WIDTH, 2) / HEAD_WIDTH)
+        self.register_buffer("rates", rates, persistent=False)
+
+    @property
+    def module(self) -> nn.Module:
+        return self
+
+    def matrices(self) -> list[nn.Parameter]:
+        """Return the parameters that are matrices of the stream (stacks of them too): what Muon is for."""
+        return list(self.blocks.parameters())
+
+    def run(self, recent: Tensor, positions: Tensor, attend: Attend) -> Tensor:
+        """Return the last stream (B, T, width), normalised.
+
+        `recent` (B, T, 3) holds each token, the one before it and the one before that; `positions` is (B, T).
+        """
+        angles = (positions[..., None] * self.rates)[:, :, None, :]  # (B, T, 1, head width / 2)
+        rope = (angles.cos(), angles.sin())
+        parts = [F.embedding(recent[..., back], self.embeddings[back]) for back in range(NUM_RECENT)]
+        stream = _norm(torch.stack(parts).sum(0))
+        for layer, block in enumerate(self.blocks):
+            assert isinstance(block, Block)
+            stream = block.join(stream, attend(layer, *block.heads(stream, rope)))
+        return _norm(stream)
+
+    def read_out(self, stream: Tensor) -> Tensor:
+        """Return logits (..., 257) of streams (..., width)."""
+        return F.linear(stream, self.head)
+
+    def logits(self, rows: TensorRows) -> Tensor:
+        """Return the logits (N, 257), float32, that predicted each written token of the rows."""
+        segments = rows.segments
+        length = segments.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=segments.device).tril()
+        path = (segments[:, None, :] == 0) | (segments[:, None, :] == segments[:, :, None])
+        hidden = torch.zeros(path.shape, device=segments.device).masked_fill_(~(path & causal), -torch.inf)[:, None]
+
+        def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=hidden)
+
+        stream = self.run(recent_of(rows.ids, rows.parents), rows.positions, attend)
+        return self.read_out(stream.reshape(-1, WIDTH)[rows.sources])
+
+
+def recent_of(ids: Tensor, parents: Tensor) -> Tensor:
+    """Return (B, T, 3): each id, its parent's and its grandparent's, PAD where there is none. Both are (B, T)."""
+    before = ids.gather(1, parents.clamp(min=0)).masked_fill(parents < 0, PAD)
+    older = before.gather(1, parents.clamp(min=0)).masked_fill(parents < 0, PAD)
+    return torch.stack((ids, before, older), dim=-1)
+
+
+class _ReluSquare(torch.autograd.Function):
+    """max(0, x)^2 in two passes instead of torch's five: on a CPU these layers are bound by memory."""
+
+    @staticmethod
+    def forward(context: Any, values: Tensor) -> Tensor:
+        positive = F.relu(values)
+        context.save_for_backward(positive)
+        return positive * positive
+
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> Tensor:
+        positive: Tensor = context.saved_tensors[0]
+        return (gradient * positive).mul_(2.0)
+
+
+def _relu_square(values: Tensor) -> Tensor:
+    result: Tensor = _ReluSquare.apply(values)  # type: ignore[no-untyped-call]  # torch leaves apply untyped
+    return result
+
+
+def _norm(values: Tensor) -> Tensor:
+    return F.rms_norm(values, (values.shape[-1],))
+
+
+def _rotate(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    one, two = values.chunk(2, dim=-1)
+    return torch.cat((one * cos - two * sin, one * sin + two * cos), dim=-1)
+
+
+def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
+    """Return a matrix whose outputs have about the variance of its inputs."""
+    bound = (3 / shape[-1]) ** 0.5
+    return torch.empty(shape).uniform_(-bound, bound, generator=generator)
