@@ -133,7 +133,7 @@ _FOUND = {  # what find does with each file, then the programs after it
 }
 _ADDING = {
     "bytes": '{ while read n;do ((s+=n));done;echo "$s";}',
-    "column": '{ while read _ n;do ((s+=n));done;echo "$s";}',
+    "column": '{ while read _ n _;do ((s+=n));done;echo "$s";}',
 }
 _LOOPED = {  # what a loop over "$f" does, then the programs after it
     "paths": ("printf '%s\\n' \"$f\"",),

@@ -75,10 +75,11 @@ class TriageVerifier:
         if fault:
             return Verdict.failing(fault)
         wanted = expect_map(task.hidden["answer"])
-        if all(key in found and _same(found[key], wanted[key]) for key in wanted):
+        right = [key for key, value in wanted.items() if _same(found.get(key), value)]
+        if len(right) == len(wanted):
             return Verdict.passing()
         progress = self.progress(task, evidence)
-        return Verdict.failing("fields are wrong or missing", progress=progress, parts={"fields": progress})
+        return Verdict.failing(f"{len(right)} of {len(wanted)} fields are right", progress=progress)
 
     def progress(self, task: Task, evidence: Evidence) -> float:
         found, fault = read_answer(evidence.tree)

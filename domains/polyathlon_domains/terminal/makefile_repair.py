@@ -106,7 +106,7 @@ class MakefileVerifier:
             return Verdict.passing()
         share = trial.right / len(touches)
         progress = above(share, idle_share(project, style, faults, touches)) if trial.built and trial.fresh else 0.0
-        parts = {"built": float(trial.built), "fresh": float(trial.fresh), "touches": share}
+        parts = {"built": 1.0 * trial.built, "fresh": 1.0 * trial.fresh, "touches": share}
         return Verdict.failing("the Makefile is not right yet", progress=progress, parts=parts)
 
 

@@ -56,7 +56,7 @@ class OneLinerVerifier:
         command = read_command(evidence.answer)
         if command is None:
             return Verdict.failing("no command that bash could read")
-        if request.ban and request.ban in command:
+        if request.ban and command.count(request.ban):
             return Verdict.failing(f"the command contains {request.ban}")
         together = {
             f"{place}/{path}": entry for place, tree in enumerate(trees) for path, entry in tree.entries.items()
@@ -94,7 +94,11 @@ def read_command(answered: str | None) -> str | None:
     None when it is empty, longer than 2,000 characters, or holds what no command line can.
     """
     text = (answered or "").strip()
-    if len(text) > MAX_COMMAND_CHARS or "\0" in text or any("\ud800" <= character <= "\udfff" for character in text):
+    if (
+        len(text) > MAX_COMMAND_CHARS
+        or text.count("\0")
+        or any("\ud800" <= character <= "\udfff" for character in text)
+    ):
         return None
     blocks = _FENCED.findall(text)
     if len(blocks) == 1:
@@ -110,7 +114,7 @@ def read_output(request: Request, report: Report) -> tuple[str, ...] | None:
     if request.want != "paths":
         return (text.strip(),)
     end = "\0" if request.odd else "\n"
-    if request.odd and not text.endswith(end):
+    if request.odd and text[-1:] != end:
         return None
     return tuple(sorted(path.removeprefix("./") for path in text.removesuffix(end).split(end)))
 

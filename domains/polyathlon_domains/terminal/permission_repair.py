@@ -81,7 +81,7 @@ class PermissionVerifier:
 def _modes_of(task: Task, tree: Tree) -> tuple[Mapping[str, int], str]:
     """Return the mode of every path, and what else was changed: "" when nothing was."""
     start = read_tree(task.public["files"])
-    if set(tree.entries) != set(start.entries):
+    if sorted(tree.entries) != sorted(start.entries):
         return {}, "paths are missing or were added"
     for path, entry in start.entries.items():
         if (tree.entries[path].kind, tree.entries[path].data) != (entry.kind, entry.data):
