@@ -7,13 +7,13 @@ from collections import Counter
 
 import pytest
 
-from polyathlon import Entry, Evidence, Task, TaskKey, Tree, draw_task
+from polyathlon import Entry, Evidence, Json, Task, TaskKey, Tree, draw_task
 from polyathlon.sandbox.choose import default_room
 from polyathlon.workspaces.terminal import read_tree
 from polyathlon_domains.terminal.log_triage import DOMAIN
 
 ID = "polyathlon/terminal.log-triage-v1"
-ANSWER = {
+ANSWER: dict[str, Json] = {
     "root_service": "ledger",
     "first_failure": "2024-03-05T10:11:12.345Z",
     "request_id": "00ab34cd56",

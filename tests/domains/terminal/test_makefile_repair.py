@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from polyathlon import Evidence, Task, TaskKey, Tree, Verdict, draw_task
+from polyathlon import Evidence, Json, Task, TaskKey, Tree, Verdict, draw_task
 from polyathlon.sandbox.choose import default_room
 from polyathlon.workspaces.terminal import read_tree
 from polyathlon_domains.terminal._build import INDEX, Project, build, rebuilt
 from polyathlon_domains.terminal._faults import LOUD, SILENT, Fault, draw_fault, idle_share, right_after_touch
-from polyathlon_domains.terminal._makefile import write_makefile
+from polyathlon_domains.terminal._makefile import TOOLS, write_makefile
 from polyathlon_domains.terminal._rebuilds import Bench
 from polyathlon_domains.terminal.makefile_repair import DOMAIN
 
@@ -42,12 +42,17 @@ def judge(task: Task, makefile: str) -> Verdict:
 def task_with(
     *faults: Fault, touches: tuple[str, ...] = ("src/a.txt", "conf/g.conf", "data/t.csv", "inc/y.inc")
 ) -> Task:
-    from polyathlon_domains.terminal._makefile import TOOLS
-
-    files = {path: {"text": text, "mtime_s": 1_700_000_000} for path, text in {**TOOLS, **TEXTS}.items()}
+    files: dict[str, Json] = {
+        path: {"text": text, "mtime_s": 1_700_000_000} for path, text in {**TOOLS, **TEXTS}.items()
+    }
     files["Makefile"] = {"text": write_makefile(PROJECT, "explicit", faults), "mtime_s": 1_700_000_000}
-    rows = [fault.to_json() for fault in faults]
-    hidden = {"project": PROJECT.to_json(), "style": "explicit", "faults": rows, "touches": list(touches)}
+    rows: list[Json] = [fault.to_json() for fault in faults]
+    hidden: dict[str, Json] = {
+        "project": PROJECT.to_json(),
+        "style": "explicit",
+        "faults": rows,
+        "touches": list(touches),
+    }
     return Task(f"{ID}:0:train:1", 0, 1, "train", "", {"files": files}, hidden, "00")
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polyathlon import Entry, Evidence, Task, TaskKey, Tree, Verdict, draw_task
+from polyathlon import Entry, Evidence, Json, Task, TaskKey, Tree, Verdict, draw_task
 from polyathlon.sandbox.choose import default_room
 from polyathlon.sandbox.protocol import Report
 from polyathlon.seeding import child
@@ -30,7 +30,7 @@ def paths(place: str, *atoms: Atom) -> tuple[str, ...]:
 
 
 def judge(request: Request, command: str, seed: int = 3) -> Verdict:
-    hidden = {"request": request.to_json(), "twins": seed}
+    hidden: dict[str, Json] = {"request": request.to_json(), "twins": seed}
     task = Task(f"{ID}:0:train:1", 0, 1, "train", "", {}, hidden, "00")
     return DOMAIN.verifier.judge(task, Evidence(answer=command), default_room())
 

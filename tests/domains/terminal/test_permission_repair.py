@@ -2,7 +2,7 @@
 
 import pytest
 
-from polyathlon import Entry, Evidence, Task, Tree, Verdict
+from polyathlon import Entry, Evidence, Json, Task, Tree, Verdict
 from polyathlon.sandbox.choose import default_room
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.workspaces.terminal import open_terminal, read_tree
@@ -20,7 +20,7 @@ POLICY = Policy(
     ),
     "last",
 )
-FILES = {
+FILES: dict[str, Json] = {
     "team": {"dir": True, "mode": 0o770},
     "team/key": {"text": "k\n", "mode": 0o600},
     "team/run.sh": {"text": "r\n", "mode": 0o777},
@@ -62,7 +62,7 @@ def play(script: str) -> Verdict:
 
 
 def test_the_last_matching_rule_decides() -> None:
-    kinds = {path: "dir" if "dir" in what else "file" for path, what in FILES.items() if "link" not in what}
+    kinds = {path: read_tree(FILES).entries[path].kind for path in GOALS}
     assert {path: POLICY.mode(path, kind) for path, kind in kinds.items()} == GOALS
 
 
@@ -95,8 +95,8 @@ def test_shares_count_fixed_and_broken_paths() -> None:
 
 def test_one_forgotten_path_earns_less_than_half() -> None:
     # wrong at first: team, team/run.sh, build.sh, src, src/a.c; four of five are set right and nothing is broken.
-    # Best blind chmod: directories to 0755 (fixes src; team was wrong anyway), 1/5; files to 0644 (fixes src/a.c, breaks
-    # team/key, one of two right ones), or 0755, or 0660: at best left as they are, 0. So (4/5 - 1/5) / (4/5) = 3/4
+    # Best blind chmod: directories to 0755 (fixes src; team was wrong anyway), 1/5; files to 0644 (fixes src/a.c,
+    # breaks team/key, one of two right ones), 0755 or 0660: at best left as they are, 0. (4/5 - 1/5) / (4/5) = 3/4
     verdict = judge(**{"build.sh": Entry("file", 0o644, b"b\n")})
     assert verdict.reward == pytest.approx(0.375)
 
@@ -126,6 +126,7 @@ def test_the_compiled_policy_passes_in_the_sandbox() -> None:
 def test_four_digits_leave_the_setgid_bit_that_has_to_go() -> None:
     verdict = play(POLICY.compiled().replace("chmod 0", "chmod "))
     assert not verdict.passed
+    assert verdict.reward is not None
     assert verdict.reward > 0.3
 
 

@@ -4,14 +4,17 @@ from collections.abc import Iterator
 
 import pytest
 
-from polyathlon import Entry, Tree
+from polyathlon import Entry, Json, Tree
 from polyathlon.errors import DomainError, SandboxLost
 from polyathlon.sandbox.choose import default_room
 from polyathlon.sandbox.protocol import Limits, Sandbox
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.workspaces.terminal import TerminalWorkspace, read_tree
 
-FILES = {"notes.txt": "one\ntwo\n", "bin/run.sh": Entry(mode=0o755, data=b"echo ran\n", mtime_s=1_000_000_000)}
+FILES: dict[str, str | bytes | Entry] = {
+    "notes.txt": "one\ntwo\n",
+    "bin/run.sh": Entry(mode=0o755, data=b"echo ran\n", mtime_s=1_000_000_000),
+}
 
 
 @pytest.fixture
@@ -105,7 +108,7 @@ def test_submit_ends_with_the_answer_and_stops_background_work(terminal: Termina
 
 
 def test_modes_times_links_and_compressed_files_come_as_described() -> None:
-    described = {
+    described: dict[str, Json] = {
         "a.gz": {"text": "hello\n", "gzip": True, "mtime_s": 1_000_000_000},
         "keys": {"dir": True, "mode": 0o2700},
         "keys/k": {"text": "x", "mode": 0o400},
