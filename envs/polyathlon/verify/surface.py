@@ -14,7 +14,7 @@ from polyathlon.canonical import Json
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_FACES = 2_000
+MAX_FACES = 600
 MAX_COORDINATE_MM = 10_000.0
 MIN_HEIGHT_MM = 0.01
 SAME_POINT_MM = 1e-6
@@ -85,7 +85,7 @@ def read_mesh(vertices: Json, faces: Json) -> Mesh:
     """Return the mesh of two JSON lists: [x, y, z] a vertex and [a, b, c] a face, counted from 0.
 
     Raises:
-        GeometryError: not of this form, a vertex that does not exist, or more than 2,000 faces.
+        GeometryError: not of this form, a vertex that does not exist, or more than 600 faces.
 
     """
     if not isinstance(vertices, list | tuple) or not isinstance(faces, list | tuple):
@@ -263,7 +263,7 @@ def _pierces(start: Floats, end: Floats, corners: Floats) -> NDArray[np.bool_]:
         turned = np.cross(offset, one)
         v = np.einsum("ij,ij->i", along, turned) / determinant
         t = np.einsum("ij,ij->i", two, turned) / determinant
-    inside = (u > 1e-7) & (v > 1e-7) & (u + v < 1.0 - 1e-7)
+        inside = (u > 1e-7) & (v > 1e-7) & (u + v < 1.0 - 1e-7)
     return np.asarray(inside & (t > 1e-7) & (t < 1.0 - 1e-7))
 
 
