@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -65,14 +66,21 @@ def faults(tree: ast.AST, *, names: Sequence[str] = ()) -> list[Fault]:
     return [fault for node in ast.walk(tree) for fault in _of(node, names)]
 
 
-def written(tree: ast.AST, chosen: Sequence[Fault]) -> str:
-    """Return the source of `tree` with the `chosen` faults in it; the tree is left as it was."""
+@contextlib.contextmanager
+def faulty(chosen: Sequence[Fault]) -> Iterator[None]:
+    """Keep the `chosen` faults in their tree for a while, and take them out again."""
     olds = [fault.put() for fault in chosen]
     try:
-        return ast.unparse(tree)
+        yield
     finally:
         for fault, old in zip(reversed(chosen), reversed(olds), strict=True):
             fault.undo(old)
+
+
+def written(tree: ast.AST, chosen: Sequence[Fault]) -> str:
+    """Return the source of `tree` with the `chosen` faults in it; the tree is left as it was."""
+    with faulty(chosen):
+        return ast.unparse(tree)
 
 
 def _of(node: ast.AST, names: Sequence[str]) -> Iterator[Fault]:

@@ -28,6 +28,7 @@ from polyathlon_domains.coding._gaps import (
     write_gapped,
 )
 from polyathlon_domains.coding._own_code import best_constant_share, outcomes, share_equal, telling
+from polyathlon_domains.coding._rewrites import arms_swapped, operands_turned, sums_as_differences
 
 PROMPTS: Mapping[str, tuple[str, ...]] = {
     "expression": (
@@ -138,9 +139,12 @@ def equivalents(task: Task) -> Sequence[Attempt]:
 
 
 def alternatives(task: Task) -> Sequence[Attempt]:
-    tree = ast.parse(expect_text(task.hidden["piece"]))
-    turned, longer = ast.unparse(_Turned().visit(tree)), ast.unparse(_Longer().visit(ast.parse(tree)))
-    return (Attempt("operands turned round", (turned,)), Attempt("differences as sums", (longer,)))
+    piece = expect_text(task.hidden["piece"])
+    return (
+        Attempt("operands turned round", (operands_turned(piece),)),
+        Attempt("differences as sums", (sums_as_differences(piece),)),
+        Attempt("arms swapped", (arms_swapped(piece),)),
+    )
 
 
 def distractors(task: Task) -> Sequence[Attempt]:
@@ -176,37 +180,6 @@ def exploits(task: Task) -> Sequence[Attempt]:
         *(Attempt(f"only {name}", (name,)) for name in gapped.scope),
         *(Attempt(f"only {text}", (text,)) for text in TRIVIAL_PIECES),
     )
-
-
-class _Turned(ast.NodeTransformer):
-    """Turns sums, products and comparisons round: the same values."""
-
-    _MIRROR: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
-        ast.Lt: ast.Gt, ast.Gt: ast.Lt, ast.LtE: ast.GtE, ast.GtE: ast.LtE, ast.Eq: ast.Eq, ast.NotEq: ast.NotEq
-    }  # fmt: skip
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        return ast.BinOp(node.right, node.op, node.left) if isinstance(node.op, ast.Add | ast.Mult) else node
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        self.generic_visit(node)
-        return ast.Compare(node.comparators[0], [self._MIRROR[type(node.ops[0])]()], [node.left])
-
-
-class _Longer(ast.NodeTransformer):
-    """Writes a difference as a sum, a sum as a difference, and an update as an assignment: the same values."""
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        self.generic_visit(node)
-        minus = ast.UnaryOp(ast.USub(), node.right)
-        swapped: ast.operator | None = {ast.Sub: ast.Add(), ast.Add: ast.Sub()}.get(type(node.op))
-        return node if swapped is None else ast.BinOp(node.left, swapped, minus)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.stmt:
-        self.generic_visit(node)
-        left = ast.Name(cast(ast.Name, node.target).id, ast.Load())
-        return ast.fix_missing_locations(ast.Assign([node.target], ast.BinOp(left, node.op, node.value), lineno=1))
 
 
 def _names(core: Core, rng: np.random.Generator) -> dict[str, str]:

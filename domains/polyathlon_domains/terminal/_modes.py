@@ -45,7 +45,7 @@ class Rule:
         return f"every file{named}{f' below {self.under}' if self.under else ''}: {mode}"
 
     def compiled(self) -> str:
-        """Return the bash that carries the rule out; five digits, since chmod keeps a folder's setgid bit under four."""
+        """Return the bash that carries the rule out; five digits: under four, chmod keeps a folder's setgid."""
         if self.path:
             return f"chmod {self.mode:05o} {shlex.quote(self.path)}"
         named = "" if self.glob == "*" else f" -name {shlex.quote(self.glob)}"

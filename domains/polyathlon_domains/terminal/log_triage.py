@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import calendar
 import json
-import re
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Tree, Verdict
+from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Task, Tree, Verdict
 from polyathlon.canonical import expect_map, parse_json
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.workspaces.terminal import open_terminal
 from polyathlon_domains.terminal._incident import LEVELS, Incident, draw_incident
 from polyathlon_domains.terminal._logs import clock, write_logs
+from polyathlon_domains.terminal._triage import ANSWER_FILE, solve
 
-ANSWER_FILE = "answer.json"
 MAX_ANSWER_BYTES = 10_000
 OPENINGS = (
     "Customers saw requests fail. The logs of that day are in /workspace/logs, a folder a service.",
     "An incident needs a root cause. /workspace/logs holds the logs, one folder for each service.",
     "Before the review: /workspace/logs has what every service logged, a folder each.",
 )
-BODY = """The gateway takes every request and hands it down a chain of services; each line about a request holds its id. \
-Older parts of a log are rotated (.1, .2.gz, ...). Most requests that the gateway answered with status 5xx failed for \
-one and the same reason, in one service: the root. Services above it only report an upstream error. Errors that a \
+BODY = """The gateway takes every request and hands it down a chain of services; each line about a request holds its \
+id. Older parts of a log are rotated (.1, .2.gz, ...). Most requests that the gateway answered with status 5xx failed \
+for one and the same reason, in one service: the root. Services above it only report an upstream error. Errors that a \
 second try cured, and errors of background work, failed no request.
 Write /workspace/answer.json, an object with these keys:
 "root_service": the name of the root service
@@ -78,10 +75,11 @@ class TriageVerifier:
         if fault:
             return Verdict.failing(fault)
         wanted = expect_map(task.hidden["answer"])
-        if all(key in found and _same(found[key], wanted[key]) for key in wanted):
+        right = [key for key, value in wanted.items() if _same(found.get(key), value)]
+        if len(right) == len(wanted):
             return Verdict.passing()
         progress = self.progress(task, evidence)
-        return Verdict.failing("fields are wrong or missing", progress=progress, parts={"fields": progress})
+        return Verdict.failing(f"{len(right)} of {len(wanted)} fields are right", progress=progress)
 
     def progress(self, task: Task, evidence: Evidence) -> float:
         found, fault = read_answer(evidence.tree)
@@ -115,44 +113,6 @@ def _same(found: Json, wanted: Json) -> bool:
     return type(found) is type(wanted) and found == wanted
 
 
-LOOK = "ls -l --full-time logs/*; cat clocks.txt 2>/dev/null"
-FIND_ROOT = """zcat -f logs/gateway/* | grep ' status=5' | grep -oE 'rid=[0-9a-f]+' | cut -d= -f2 | sort -u > /tmp/failed
-wc -l < /tmp/failed
-for d in logs/*/; do s=$(basename "$d"); [ "$s" = gateway ] && continue
-  for f in $(ls -rv "$d"*); do zcat -f "$f"; done | grep -F -f /tmp/failed | grep -E 'ERROR|level=error|^[0-9.]+ E ' \\
-    | grep -v ' upstream \\|"upstream ' > "/tmp/own.$s"
-  echo "$s own_errors=$(wc -l < "/tmp/own.$s") requests=$(grep -oFf /tmp/failed "/tmp/own.$s" | sort -u | wc -l)"
-done"""
-
-
-def solve(task: Task) -> Script:
-    """Join the gateway's 5xx with each service's own errors; the root has the most; its first line says the rest."""
-    looked = yield write_fenced(LOOK)
-    counted = yield write_fenced(FIND_ROOT)
-    rows = re.findall(r"^(\w+) own_errors=\d+ requests=(\d+)$", counted.text, re.MULTILINE)
-    root, affected = max(rows, key=lambda row: int(row[1]))
-    shown = yield write_fenced(f"head -1 /tmp/own.{root}")
-    first = shown.text.splitlines()[1]
-    skew = re.search(rf"^{root} host-\d+ ([+-]\d+)$", looked.text, re.MULTILINE)
-    answer = {
-        "root_service": root,
-        "first_failure": clock(_read_time_ms(first) - (int(skew[1]) if skew else 0)),
-        "request_id": re.findall(r"\b[0-9a-f]{10}\b", re.sub(r"^[0-9.]+ ", "", first))[0],
-        "affected": int(affected),
-    }
-    yield write_call("write_file", {"path": ANSWER_FILE, "text": json.dumps(answer, indent=1) + "\n"})
-    yield SUBMIT
-
-
-def _read_time_ms(line: str) -> int:
-    if match := re.match(r"(\d{9,})\.(\d{3}) ", line):
-        return int(match[1]) * 1000 + int(match[2])
-    match = re.search(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)[.,](\d{3})", line)
-    if match is None:
-        raise ValueError(f"no time in {line[:80]!r}")
-    return calendar.timegm(time.strptime(f"{match[1]} {match[2]}", "%Y-%m-%d %H:%M:%S")) * 1000 + int(match[3])
-
-
 def _attempt(name: str, text: str) -> Attempt:
     return Attempt(name, (write_call("write_file", {"path": ANSWER_FILE, "text": text}), SUBMIT))
 
@@ -170,7 +130,7 @@ def equivalents(task: Task) -> Sequence[Attempt]:
     offset = {**answer, "first_failure": str(answer["first_failure"]).replace("Z", "+00:00")}
     return (
         _attempt("pretty", json.dumps(answer, indent=4) + "\n\n"),
-        _attempt("keys in another order", json.dumps(dict(reversed(answer.items())))),
+        _attempt("keys in another order", json.dumps(dict(reversed([*answer.items()])))),
         _attempt("UTC as an offset", json.dumps(offset)),
     )
 
