@@ -109,8 +109,9 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes any GPU it finds.
 
     `out` is the run's folder, by default a new one under runs/. `budget_minutes` shortens both stages and the
-    examinations in proportion, so that the run fits in it, controls aside; a run with nothing set has 9.5 minutes. `controls` adds, at equal compute, SFT simply continued and
-    RL on rewards shuffled within their groups; it doubles the time.
+    examinations in proportion, so that the run fits in it, controls aside; a run with no length set has 9.5 minutes.
+    `controls` adds, at equal compute, SFT simply continued and RL on rewards shuffled within their groups; it doubles
+    the time.
     """
 
     model: str = "tiny"
