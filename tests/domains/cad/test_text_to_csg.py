@@ -69,9 +69,13 @@ def test_patterns_and_mirrors_lie_where_they_are_said() -> None:
         "x": ["left", [10_000, "mm"]],
         "y": ["front", [12_000, "mm"]],
     }
-    row = {**feature, "many": {"row": "x", "count": 3, "pitch": [1_000, "in"]}}
-    corners = {**feature, "many": {"mirror": "xy"}}
-    ring = {**feature, "x": ["left", [50_000, "mm"]], "many": {"circle": 4, "across": [20_000, "mm"], "first": 0}}
+    row: dict[str, Json] = {**feature, "many": {"row": "x", "count": 3, "pitch": [1_000, "in"]}}
+    corners: dict[str, Json] = {**feature, "many": {"mirror": "xy"}}
+    ring: dict[str, Json] = {
+        **feature,
+        "x": ["left", [50_000, "mm"]],
+        "many": {"circle": 4, "across": [20_000, "mm"], "first": 0},
+    }
     spots = [[(copy.x, copy.y) for copy in copies_of({**CORE, "features": [kind]})[0]] for kind in (row, corners, ring)]
     assert spots[0] == [(10.0, 12.0), (35.4, 12.0), (60.8, 12.0)]
     assert spots[1] == [(10.0, 12.0), (90.0, 12.0), (10.0, 48.0), (90.0, 48.0)]
