@@ -38,6 +38,7 @@ WHOLE_KIN = " No half- or step-kin."
 TWO_GENDERS = " Couples are man and woman."
 NAMES = "Ash Bo Cam Eli Fin Jo Kai Kim Kit Lee Lex Lou Max Mo Pat Rae Rio Rue Sam Sky Val Wyn Zee".split()  # noqa: SIM905  # one line to read
 NUM_ASKS = 3
+MAX_WORD_CHARS = 200
 BLIND_SHARE = 1 / 2
 NEUTRAL_SHARE = 0.25
 CHAIN_SHARE = 0.3
@@ -110,7 +111,9 @@ class KinshipVerifier:
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         wanted = [read_word(word) for word in _words(task)]
-        got = [read_word(plain(part)) for part in (evidence.answer or "").split(",", maxsplit=NUM_ASKS)]
+        got = [
+            read_word(plain(part[:MAX_WORD_CHARS])) for part in (evidence.answer or "").split(",", maxsplit=NUM_ASKS)
+        ]
         if len(got) != len(wanted):
             return Verdict.failing("not three relations with commas between")
         if got == wanted:
