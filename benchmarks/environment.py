@@ -4,8 +4,8 @@
 
 "The same task" is: the same questions and answers (math.arithmetic-expression, integers only, because skyrl-gym's gsm8k
 grader reads nothing else), each library's own environment class and own grader in its default configuration, one
-message an episode, one environment at a time in one process. Each library wants the answer in its own form, and gets it:
-"42", "\\boxed{42}", "#### 42", "Answer: 42". What differs is the work inside an episode:
+message an episode, one environment at a time in one process. Each library wants the answer in a form of its own, and
+gets it: "42", "\\boxed{42}", "#### 42", "Answer: 42". What differs is the work inside an episode:
 
   polyathlon   makes its task from the seed (draw, split by content hash, render), judges it, and gives a full verdict
   gem          MathEnv on a `datasets.Dataset` of our rows, grading in its process pool (its default) or without one
@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import json
 import os
 import statistics
 import subprocess
@@ -33,7 +32,12 @@ from typing import Any, NamedTuple
 
 ROOT = Path(__file__).parents[1]
 VENV = ROOT / ".bench" / "venv"
-PEERS = ("gem-llm==0.1.0", "skyrl-gym==0.4.0", "datasets", "pylatexenc")  # the last two gem imports and does not declare
+PEERS = (
+    "gem-llm==0.1.0",
+    "skyrl-gym==0.4.0",
+    "datasets",
+    "pylatexenc",
+)  # the last two gem imports and does not declare
 DOMAIN = "polyathlon/math.arithmetic-expression-v1"
 NUM_ROWS = 2_000
 ROUNDS = 9
@@ -170,7 +174,13 @@ class Contestant:
 
     def __init__(self, python: Path, entry: tuple[str, str], level: int) -> None:
         path = os.pathsep.join(str(ROOT / name) for name in ("envs", "domains"))
-        env = {**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0", "HF_HUB_OFFLINE": "1", "PYTHONWARNINGS": "ignore"}
+        env = {
+            **os.environ,
+            "PYTHONPATH": path,
+            "PYTHONHASHSEED": "0",
+            "HF_HUB_OFFLINE": "1",
+            "PYTHONWARNINGS": "ignore",
+        }
         command = [str(python), __file__, "--serve", *entry, "--level", str(level)]
         pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
         self._process = subprocess.Popen(command, env=env, text=True, **pipes)

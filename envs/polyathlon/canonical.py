@@ -12,6 +12,7 @@ Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json
 
 
 _PLAIN = frozenset((bool, int, str, type(None)))
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 
 
 def canonical_json(value: Json, *, where: str = "value") -> str:
@@ -23,26 +24,31 @@ def canonical_json(value: Json, *, where: str = "value") -> str:
 
     """
     check_json(value, where=where)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def check_json(value: object, *, where: str) -> None:
     """Refuse anything but plain JSON, naming the place: `where.key[3]`."""
     if type(value) in _PLAIN:
         return
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
+    if isinstance(value, list | tuple):
+        inside = [(f"[{place}]", inner) for place, inner in enumerate(value) if type(inner) not in _PLAIN]
+    elif isinstance(value, Mapping):
+        for key in value:
             if type(key) is not str:
                 raise TypeError(f"{where} has the key {key!r}; keys must be strings.")
-            check_json(inner, where=f"{where}.{key}")
-    elif isinstance(value, list | tuple):
-        for place, inner in enumerate(value):
-            check_json(inner, where=f"{where}[{place}]")
-    elif type(value) is float:
-        if not math.isfinite(value):
-            raise ValueError(f"{where} is {value}; JSON has no such number. Use None or a string.")
+        inside = [(f".{key}", inner) for key, inner in value.items() if type(inner) not in _PLAIN]
     else:
+        return _check_float(value, where)
+    for place, inner in inside:
+        check_json(inner, where=where + place)
+
+
+def _check_float(value: object, where: str) -> None:
+    if type(value) is not float:
         raise TypeError(f"{where} is a {type(value).__name__}; use plain JSON (int() and float() turn numpy numbers).")
+    if not math.isfinite(value):
+        raise ValueError(f"{where} is {value}; JSON has no such number. Use None or a string.")
 
 
 def content_hash(value: Json, *, where: str = "value") -> str:
