@@ -61,7 +61,7 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 def test_a_plugin_installed_as_a_wheel_is_made_like_our_own(python: str) -> None:
-    code = "import gymnasium as gym; env = gym.make('polyathlon:chem/lab.titration-v1', level=2); print(env.reset(seed=1)[0])"
+    code = "import gymnasium as gym; print(gym.make('polyathlon:chem/lab.titration-v1', level=2).reset(seed=1)[0])"
     done = run(python, "-c", code)
     assert done.returncode == 0, done.stderr
     assert "mmol/L" in done.stdout

@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 
-from polyathlon_trainer.collect import Collected, GroupPlan
+from polyathlon_trainer.plans import Collected, GroupPlan
 
 
 class Buffer:

@@ -19,7 +19,7 @@ import msgspec
 
 from polyathlon.canonical import check_json
 from polyathlon.errors import PolyathlonError
-from polyathlon_trainer.collect import Collected
+from polyathlon_trainer.plans import Collected
 from polyathlon_trainer.state import RunState
 
 SEAL = "COMPLETE"

@@ -6,53 +6,23 @@ Tokens in, tokens out: what the policy wrote is decoded for the world, and never
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from polyathlon.drawing import TaskKey
-from polyathlon.errors import EngineError
 from polyathlon.seeding import child_seed
 from polyathlon_trainer.episode import Episode, Failure, FailureKind, Group, Turn
+from polyathlon_trainer.plans import Collected, GroupPlan, SampleRules
 from polyathlon_trainer.rollout.crew import Crew
 from polyathlon_trainer.rollout.messages import Act, Acted, Broke, Judge, Order, Pose, Posed, Report
 from polyathlon_trainer.sampling.protocol import Chat, Completion, Engine, Request
+from polyathlon_trainer.sampling.surely import generate_surely
 
-CHUNK_ROWS = 512
-"""Continuations asked for at once while workers are still busy: enough to fill the engine, few enough to overlap."""
+MAX_ROWS = 1_024
+"""Continuations asked for at once at most, so that workers judge some while the engine writes the next."""
+MIN_ROWS = 128
+"""While workers are busy the engine waits for this many: smaller calls cost more than they overlap."""
 POLL_S = 1.0
 MAX_RESTARTS = 2
-
-
-@dataclass(frozen=True, slots=True)
-class GroupPlan:
-    """One group to collect: its place in the dispatch ledger, its task, and how to sample. `seed` fixes the sampling."""
-
-    number: int
-    uid: str
-    key: TaskKey
-    num_samples: int
-    temperature: float
-    seed: int
-
-
-@dataclass(frozen=True, slots=True)
-class SampleRules:
-    """Where texts and episodes end. `max_turns` is by domain id. `lockstep` trades overlap for a fixed batch order."""
-
-    max_new_tokens: int
-    max_context_tokens: int
-    max_turns: Mapping[str, int]
-    lockstep: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Collected:
-    """A finished group, and the seconds of the engine and of the workers that went into it."""
-
-    plan: GroupPlan
-    group: Group
-    engine_s: float
-    judge_s: float
 
 
 @dataclass(slots=True)
@@ -111,6 +81,7 @@ class Sampler:
         self._orders: dict[int, tuple[_Making, tuple[_Member, ...]]] = {}
         self._wants: list[_Want] = []
         self._open = 0
+        self._unposed = 0
 
     def pose_ahead(self, plans: Sequence[GroupPlan]) -> None:
         """Have the workers draw the tasks of `plans` while nobody waits for them."""
@@ -133,7 +104,7 @@ class Sampler:
 
         """
         self._done, self._writer = on_done, engine or self._engine
-        self._open = len(plans)
+        self._open = self._unposed = len(plans)
         self._begin(plans)
         while self._open:
             self._pulse()
@@ -152,10 +123,9 @@ class Sampler:
                 self._take(self._early.pop(ticket))
 
     def _may_generate(self) -> bool:
-        if not self._wants:
+        if not self._wants or self._unposed:
             return False
-        rows = sum(want.request.num_samples for want in self._wants)
-        return not self._orders or (not self._rules.lockstep and rows >= CHUNK_ROWS)
+        return not self._orders or (not self._rules.lockstep and _num_rows(self._wants) >= MIN_ROWS)
 
     def _take(self, report: Report) -> None:
         if report.ticket not in self._orders:
@@ -163,6 +133,7 @@ class Sampler:
             return
         making, members = self._orders.pop(report.ticket)
         making.judge_s += report.seconds
+        self._unposed -= not making.members
         match report:
             case Posed():
                 self._open_group(making, report)
@@ -186,12 +157,9 @@ class Sampler:
         self._wants.append(_Want(making, member, request))
 
     def _generate(self) -> None:
-        wants = sorted(self._wants, key=_in_order)
-        self._wants = []
-        if not self._rules.lockstep:
-            wants, self._wants = _first_rows(wants, CHUNK_ROWS)
+        wants, self._wants = self._choose(sorted(self._wants, key=_in_order))
         start = time.monotonic()
-        answers = _generate_surely(self._writer, [want.request for want in wants])
+        answers = generate_surely(self._writer, [want.request for want in wants])
         elapsed_s = time.monotonic() - start
         tokens = [sum(len(c.token_ids) for c in answer) + 1 if answer else 1 for answer in answers]
         orders: list[Order] = []
@@ -199,6 +167,17 @@ class Sampler:
             want.making.engine_s += elapsed_s * count / sum(tokens)
             orders += self._speak(want, answer)
         self._crew.send(orders)
+
+    def _choose(self, wants: list[_Want]) -> tuple[list[_Want], list[_Want]]:
+        """Return what the engine shall write now, and what it shall write later."""
+        if self._rules.lockstep:
+            return wants, []
+        dear = [want for want in wants if want.making.plan.key.domain_id in self._rules.dear]
+        others = [want for want in wants if want.making.plan.key.domain_id not in self._rules.dear]
+        if _num_rows(dear) < MIN_ROWS or _num_rows(others) < MIN_ROWS:
+            dear, others = wants, []
+        first, rest = _first_rows(dear, MAX_ROWS)
+        return first, rest + others
 
     def _speak(self, want: _Want, answer: Sequence[Completion] | None) -> list[Order]:
         """Turn completions into orders to the world. Members that said the same in a world of one turn share one."""
@@ -287,22 +266,8 @@ class Sampler:
         self._done(Collected(making.plan, group, making.engine_s, making.judge_s))
 
 
-def _generate_surely(engine: Engine, requests: Sequence[Request]) -> list[tuple[Completion, ...] | None]:
-    """Return the engine's answers; when a call breaks, each request is tried alone, and None stands for a lost one."""
-    try:
-        return list(engine.generate(requests))
-    except EngineError:
-        answers = [_alone(engine, request) for request in requests]
-        if not any(answers):
-            raise
-        return answers
-
-
-def _alone(engine: Engine, request: Request) -> tuple[Completion, ...] | None:
-    try:
-        return engine.generate([request])[0]
-    except EngineError:
-        return None
+def _num_rows(wants: Sequence[_Want]) -> int:
+    return sum(want.request.num_samples for want in wants)
 
 
 def _first_rows(wants: Sequence[_Want], max_rows: int) -> tuple[list[_Want], list[_Want]]:

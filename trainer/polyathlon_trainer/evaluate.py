@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from polyathlon.drawing import TaskKey
 from polyathlon.seeding import child_seed
-from polyathlon_trainer.collect import Collected, GroupPlan
 from polyathlon_trainer.mixture import DomainCard
+from polyathlon_trainer.plans import Collected, GroupPlan
 
 Rows = tuple[tuple[float, ...], ...]
 Collect = Callable[[Sequence[GroupPlan]], Sequence[Collected]]

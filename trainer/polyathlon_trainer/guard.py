@@ -1,4 +1,4 @@
-"""The regression guard: a domain that falls below the best examination gets a higher floor; repeated falls end a run."""
+"""The regression guard: a domain that falls below its best gets a higher floor; repeated falls end the run."""
 
 from __future__ import annotations
 

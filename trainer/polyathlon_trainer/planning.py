@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 from polyathlon.drawing import TaskKey
 from polyathlon.seeding import child, child_seed
-from polyathlon_trainer.collect import GroupPlan
 from polyathlon_trainer.curriculum.within import draw_level
+from polyathlon_trainer.plans import GroupPlan
 from polyathlon_trainer.scheduler import plan_domains, plan_promised
 from polyathlon_trainer.state import RlState
 

@@ -10,7 +10,8 @@ from concurrent.futures import Future
 from typing import TYPE_CHECKING, TypeVar
 
 from polyathlon_trainer.buffer import Buffer
-from polyathlon_trainer.collect import GroupPlan, Sampler, SampleRules
+from polyathlon_trainer.collect import Sampler
+from polyathlon_trainer.plans import GroupPlan, SampleRules
 from polyathlon_trainer.rollout.crew import Crew
 from polyathlon_trainer.sampling.protocol import Chat, Engine
 
@@ -73,10 +74,13 @@ class Producer:
         self._thread = threading.Thread(target=self._work, name="collector", daemon=True)
         self._thread.start()
 
-    def submit(self, plans: Sequence[GroupPlan]) -> None:
-        """Have `plans` collected. They must have been promised to the buffer."""
+    def pose_ahead(self, plans: Sequence[GroupPlan]) -> None:
+        """Without a thread: have the tasks of `plans` drawn while the learner learns. With one there is no need."""
         if self._thread is None:
             self.sampler.pose_ahead(plans)
+
+    def submit(self, plans: Sequence[GroupPlan]) -> None:
+        """Have `plans` collected. They must have been promised to the buffer."""
         self._jobs.put(lambda: self.sampler.collect(plans, on_done=self.buffer.add))
 
     def ask(self, job: Callable[[], T]) -> T:

@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from polyathlon.errors import PolyathlonError
-from polyathlon_trainer.collect import Collected, GroupPlan
 from polyathlon_trainer.curriculum.state import raise_floor
 from polyathlon_trainer.examination import examine_on_the_way
 from polyathlon_trainer.guard import prompt_means, watch
@@ -17,6 +16,7 @@ from polyathlon_trainer.ledger import Ledger, link_chain
 from polyathlon_trainer.mixture import shares
 from polyathlon_trainer.observe.records import DomainStep, Stage, StepRecord
 from polyathlon_trainer.planning import PlanRules, plan_batch
+from polyathlon_trainer.plans import Collected, GroupPlan
 from polyathlon_trainer.producer import Producer
 from polyathlon_trainer.running import Running, StoppedByGuard
 from polyathlon_trainer.stages import Length, next_stage
@@ -95,20 +95,22 @@ class Reinforcement:
         for plans in state.pending:
             self._submit(plans, here)
         self._save_rl(state)
-        while len(self._rl.pending) <= run.config.rl.max_staleness and self._plan_more():
-            pass
+        while len(self._rl.pending) <= run.config.rl.max_staleness:
+            plans = self._plan_more()
+            if not plans:
+                break
+            self._submit(plans, {})
 
-    def _plan_more(self) -> bool:
-        """Plan, promise and submit one more batch, unless the stage needs no more."""
+    def _plan_more(self) -> tuple[GroupPlan, ...]:
+        """Plan and promise one more batch; nothing when the stage needs no more."""
         state = self._rl
         if self._length.steps is not None and state.batches_planned >= self._length.steps:
-            return False
+            return ()
         batch = state.batches_planned
         state, plans = plan_batch(state, self._plan_rules, self._ledger.promised(batch))
         self._ledger.promise(batch, [plan.key for plan in plans])
-        self._submit(plans, {})
         self._save_rl(state)
-        return True
+        return plans
 
     def _submit(self, plans: tuple[GroupPlan, ...], here: Mapping[str, Collected]) -> None:
         self._producer.buffer.promise(plans, [here[plan.uid] for plan in plans if plan.uid in here])
@@ -128,9 +130,12 @@ class Reinforcement:
         ages = tuple(before.version - e.oldest_version for c in collected for e in c.group.episodes if e.num_tokens)
         accounted = account(before, collected, self._declared, self._reward_rules)
         self._save_rl(accounted.state)
-        self._plan_more()
+        plans = self._plan_more()
+        self._producer.pose_ahead(plans)
         start = time.monotonic()
         update = self._learn(accounted.batch)
+        if plans:  # only now: collected before the update, it would be one version too old when its turn comes
+            self._submit(plans, {})
         timing = _Timing(wait_s, time.monotonic() - start, ages)
         step = run.state.step
         facts = {"loss": update.loss, "grad_norm": update.grad_norm, "tokens": update.tokens}
@@ -160,8 +165,8 @@ class Reinforcement:
         if self._rl.empty_batches >= MAX_EMPTY_BATCHES:
             run.save(self._name(), self._producer.buffer.held())
             raise NothingJudged(
-                f"{MAX_EMPTY_BATCHES} batches in a row were lost whole: no group had two judged episodes. See `failures` "
-                f"in {run.folder / 'metrics.jsonl'}, mend the cause, then resume."
+                f"{MAX_EMPTY_BATCHES} batches in a row were lost whole: no group had two judged episodes. See "
+                f"`failures` in {run.folder / 'metrics.jsonl'}, mend the cause, then resume."
             )
         every = config.eval.guard_every_steps
         if every and run.state.step % every == 0 and run.state.guard.rewards and self._stage == "rl":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, cast
 
@@ -18,7 +18,10 @@ from polyathlon_trainer.config.load import dump_config, load_config
 from polyathlon_trainer.config.schema import RunConfig
 from polyathlon_trainer.examination import examine_stage
 from polyathlon_trainer.imitate import imitate
+from polyathlon_trainer.learning import models
+from polyathlon_trainer.learning.models import TINY, PolicySettings
 from polyathlon_trainer.learning.protocol import Policy
+from polyathlon_trainer.learning.recipe import HF_RECIPE, Recipe, TrustRules
 from polyathlon_trainer.mixture import choose_domains
 from polyathlon_trainer.observe.live import Progress
 from polyathlon_trainer.observe.recorder import Mark, Recorder
@@ -89,15 +92,20 @@ def build_policy(config: RunConfig) -> Policy:
         RegistryError: no model has this name, or an extra is missing.
 
     """
-    from polyathlon_trainer.learning.loss import TrustRules  # these import torch: a second or two
-    from polyathlon_trainer.learning.models import PolicySettings, build_policy
-
+    own = Recipe() if config.model == TINY else HF_RECIPE
+    recipe = replace(
+        own,
+        sft_rate=config.sft.learning_rate or own.sft_rate,
+        rl_rate=config.rl.learning_rate or own.rl_rate,
+        completions_per_group=config.rl.completions_kept or own.completions_per_group,
+    )
     settings = PolicySettings(
         device=config.device,
         max_prompt_tokens=config.rl.max_prompt_tokens,
+        recipe=recipe,
         rules=TrustRules(kl_coefficient=config.rl.kl),
     )
-    return build_policy(config.model, seed=config.seed, settings=settings)
+    return models.build_policy(config.model, seed=config.seed, settings=settings)
 
 
 def _run(

@@ -11,7 +11,7 @@ from types import FrameType
 
 from polyathlon.errors import PolyathlonError
 from polyathlon_trainer.checkpoint import Checkpoint, Checkpoints
-from polyathlon_trainer.collect import Collected, GroupPlan, Sampler, SampleRules
+from polyathlon_trainer.collect import Sampler
 from polyathlon_trainer.config.schema import RunConfig
 from polyathlon_trainer.evaluate import Collect
 from polyathlon_trainer.learning.protocol import Policy
@@ -19,6 +19,7 @@ from polyathlon_trainer.mixture import DomainCard
 from polyathlon_trainer.observe.live import Progress
 from polyathlon_trainer.observe.recorder import Recorder
 from polyathlon_trainer.observe.records import NoteRecord
+from polyathlon_trainer.plans import Collected, GroupPlan, SampleRules
 from polyathlon_trainer.rollout.crew import Crew
 from polyathlon_trainer.sampling.protocol import Engine
 from polyathlon_trainer.state import RunState
@@ -95,6 +96,7 @@ class Running:
             max_new_tokens=rl.max_new_tokens,
             max_context_tokens=rl.max_context_tokens,
             max_turns={card.id: min(card.max_turns, rl.max_turns) for card in self.cards},
+            dear=frozenset(card.id for card in self.cards if card.needs_sandbox),
             lockstep=rl.ordered,
         )
 

@@ -64,9 +64,7 @@ def plan_domains(
     return desk.state(state), tuple(desk.ids[place] for place in chosen)
 
 
-def plan_promised(
-    state: SchedulerState, weights: Mapping[str, float], domain_ids: Sequence[str]
-) -> SchedulerState:
+def plan_promised(state: SchedulerState, weights: Mapping[str, float], domain_ids: Sequence[str]) -> SchedulerState:
     """Return the state that counts groups of `domain_ids` as in flight, as if `plan_domains` had chosen them."""
     desk = _Desk.of(state, weights, num_groups=len(domain_ids))
     for domain_id in domain_ids:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from polyathlon_trainer.collect import GroupPlan
 from polyathlon_trainer.curriculum.across import bound_weights
 from polyathlon_trainer.curriculum.state import CurriculumState, merge_state, open_state
 from polyathlon_trainer.mixture import DomainCard, levels, shares
+from polyathlon_trainer.plans import GroupPlan
 from polyathlon_trainer.rewards.scale import ScaleState
 from polyathlon_trainer.scheduler import SchedulerState, merge_accounts
 

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polyathlon.seeding import child
-from polyathlon_trainer.collect import Collected
 from polyathlon_trainer.curriculum.across import observe_group, reweigh
 from polyathlon_trainer.episode import Group
 from polyathlon_trainer.learning.batch import RlBatch, TrainGroup
 from polyathlon_trainer.ledger import Outcome
 from polyathlon_trainer.observe.records import DomainStep
+from polyathlon_trainer.plans import Collected
 from polyathlon_trainer.rewards.advantage import Scheme, advantages, batch_rms, is_flat
 from polyathlon_trainer.rewards.scale import fold_group
 from polyathlon_trainer.scheduler import fade, settle
@@ -73,9 +73,7 @@ def account(
     return Accounted(state, RlBatch(tuple(learned), weights, rules.temperature), tuple(outcomes))
 
 
-def domain_rows(
-    state: RlState, collected: Sequence[Collected], outcomes: Sequence[Outcome]
-) -> dict[str, DomainStep]:
+def domain_rows(state: RlState, collected: Sequence[Collected], outcomes: Sequence[Outcome]) -> dict[str, DomainStep]:
     """Return one row a domain of the mixture, for the metrics; `state` is the one that planned the batch."""
     return {
         domain_id: _domain_row(
@@ -93,9 +91,7 @@ def _account_group(state: RlState, group: Group, rules: RewardRules, whole_rms: 
         return replace(state, scheduler=settle(state.scheduler, domain_id, trained=False)), Outcome(group.uid, "lost")
     curriculum = observe_group(state.curriculum, domain_id, level=group.key.level, rewards=group.rewards)
     trained = not is_flat(group.rewards)
-    state = replace(
-        state, curriculum=curriculum, scheduler=settle(state.scheduler, domain_id, trained=trained)
-    )
+    state = replace(state, curriculum=curriculum, scheduler=settle(state.scheduler, domain_id, trained=trained))
     if not trained:
         return state, Outcome(group.uid, "flat", group.rewards)
     rewards = _shuffled(group, rules.shuffle_seed)

@@ -38,12 +38,14 @@ class Rule:
         if self.path:
             return f"the {'directory' if self.kind == 'dir' else 'file'} {self.path}: {mode}"
         if self.kind == "dir":
-            return f"{f'directory {self.under} and every directory below it' if self.under else 'every directory'}: {mode}"
+            return (
+                f"{f'directory {self.under} and every directory below it' if self.under else 'every directory'}: {mode}"
+            )
         named = "" if self.glob == "*" else f" named {self.glob}"
         return f"every file{named}{f' below {self.under}' if self.under else ''}: {mode}"
 
     def compiled(self) -> str:
-        """Return the bash that carries the rule out; five digits, since chmod keeps a folder's setgid bit under four."""
+        """Return the bash that carries the rule out; five digits: under four, chmod keeps a folder's setgid."""
         if self.path:
             return f"chmod {self.mode:05o} {shlex.quote(self.path)}"
         named = "" if self.glob == "*" else f" -name {shlex.quote(self.glob)}"

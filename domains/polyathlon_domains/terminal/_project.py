@@ -144,6 +144,7 @@ def _draw_modes(rng: np.random.Generator, level: int, policy: Policy, paths: Map
     modes: dict[str, int] = {}
     for path, kind in paths.items():
         goal = policy.mode(path, kind)
+        wrong: tuple[int, ...]
         if kind == "dir":
             wrong = _WRONG_FOLDERS if level >= 2 else _WRONG_FOLDERS[:5]
             wrong = (*wrong, *_SHUT_FOLDERS) if shut_folders else wrong

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 from polyathlon import Entry, Json, Tree
 from polyathlon.canonical import expect_list, expect_map, expect_text
 
-MODES = {"u=x": (0o100, "executable by owner"), "g=w": (0o020, "writable by group"), "o=r": (0o004, "readable by others")}
+MODES = {
+    "u=x": (0o100, "executable by owner"),
+    "g=w": (0o020, "writable by group"),
+    "o=r": (0o004, "readable by others"),
+}
 _MODE_GLOBS = {"u=x": "???x*", "g=w": "?????w*", "o=r": "???????r*"}
 
 
@@ -58,7 +62,9 @@ class Request:
     ban: str = ""
 
     def to_json(self) -> Mapping[str, Json]:
-        atoms = [{"about": atom.about, "value": list(atom.value), "negated": atom.negated} for atom in self.atoms]
+        atoms: list[Json] = [
+            {"about": atom.about, "value": list(atom.value), "negated": atom.negated} for atom in self.atoms
+        ]
         return {"place": self.place, "atoms": atoms, "want": self.want, "odd": self.odd, "ban": self.ban}
 
     @classmethod
@@ -127,7 +133,7 @@ _FOUND = {  # what find does with each file, then the programs after it
 }
 _ADDING = {
     "bytes": '{ while read n;do ((s+=n));done;echo "$s";}',
-    "column": '{ while read _ n;do ((s+=n));done;echo "$s";}',
+    "column": '{ while read _ n _;do ((s+=n));done;echo "$s";}',
 }
 _LOOPED = {  # what a loop over "$f" does, then the programs after it
     "paths": ("printf '%s\\n' \"$f\"",),
@@ -144,10 +150,8 @@ _LOOPED = {  # what a loop over "$f" does, then the programs after it
 
 def compile_request(request: Request) -> str:
     """Return the reference command: find, then programs in a pipe; or a loop where find is banned."""
-    if request.ban == "find":
-        stages = [_loop(request), *_LOOPED[request.want][1:]]
-    else:
-        stages = _search(request)
+    looped = request.ban == "find"
+    stages = [_loop(request), *_LOOPED[request.want][1:]] if looped else _search(request)
     if request.ban == "awk" and request.want in _ADDING:
         stages[-1] = _ADDING[request.want]
     if request.ban != "|":

@@ -13,7 +13,24 @@ from polyathlon_domains.terminal._requests import MODES, Atom, Request, answer, 
 NUM_TWINS = 4
 DAY_S = 86_400
 NUM_LINES = 60
-WORDS = "alpha bison cedar delta ember fjord grain heron inlet jetty kiosk lemon maple north ocean prism".split()
+WORDS = (
+    "alpha",
+    "bison",
+    "cedar",
+    "delta",
+    "ember",
+    "fjord",
+    "grain",
+    "heron",
+    "inlet",
+    "jetty",
+    "kiosk",
+    "lemon",
+    "maple",
+    "north",
+    "ocean",
+    "prism",
+)
 PLACES = ("docs", "src", "data", "logs", "etc", "lib", "web", "old")
 SUFFIXES = ("log", "txt", "csv", "cfg", "md", "py", "sh", "bak", "tmp", "dat")
 _ODD = ("two words", "line\nbreak", "-dash", "star*", 'quo"te', "tab\there")

@@ -81,7 +81,7 @@ class PermissionVerifier:
 def _modes_of(task: Task, tree: Tree) -> tuple[Mapping[str, int], str]:
     """Return the mode of every path, and what else was changed: "" when nothing was."""
     start = read_tree(task.public["files"])
-    if set(tree.entries) != set(start.entries):
+    if sorted(tree.entries) != sorted(start.entries):
         return {}, "paths are missing or were added"
     for path, entry in start.entries.items():
         if (tree.entries[path].kind, tree.entries[path].data) != (entry.kind, entry.data):
@@ -95,7 +95,7 @@ def _places(task: Task) -> list[Place]:
         Place(path, entry.kind, entry.mode, policy.mode(path, entry.kind))
         for path, entry in read_tree(task.public["files"]).entries.items()
         if entry.kind in ("dir", "file")
-    ]  # type: ignore[arg-type]  # the comprehension keeps these two kinds only
+    ]
 
 
 def _entry(path: str, what: Mapping[str, Json]) -> Mapping[str, Json]:
@@ -177,10 +177,15 @@ def exploits(task: Task) -> Sequence[Attempt]:
         _attempt("chmod -R 777", "chmod -R 777 ."),
         _attempt("chmod -R 755", "chmod -R 755 ."),
         _attempt("chmod -R u=rwX,go=rX", "chmod -R u=rwX,go=rX ."),
-        _attempt("one mode a kind", "chmod -R u+rwX .; find . -type d -exec chmod 755 {} +; find . -type f -exec chmod 644 {} +"),
+        _attempt(
+            "one mode a kind",
+            "chmod -R u+rwX .; find . -type d -exec chmod 755 {} +; find . -type f -exec chmod 644 {} +",
+        ),
         _attempt("offending files deleted", f"chmod -R u+rwX .; rm -f {doomed} x"),
         _attempt("everything deleted", "chmod -R u+rwX .; rm -rf ./*"),
-        _attempt("files replaced by links", "chmod -R u+rwX .; for f in $(find . -type f); do ln -sf /etc/passwd $f; done"),
+        _attempt(
+            "files replaced by links", "chmod -R u+rwX .; for f in $(find . -type f); do ln -sf /etc/passwd $f; done"
+        ),
         Attempt("nothing, and a claim", (write_call("submit", {"answer": "All modes follow the policy."}),)),
     )
 

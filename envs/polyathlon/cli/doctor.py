@@ -12,11 +12,12 @@ from polyathlon.canonical import Json
 from polyathlon.cli.table import print_json, print_rows
 from polyathlon.errors import SandboxError
 from polyathlon.registration import registry
+from polyathlon.sandbox.choose import default_room
 
 EXTRAS = {
     "cad": ("trimesh", "manifold3d"),
     "docker": ("docker",),
-    "train": ("torch", "pyarrow", "matplotlib"),
+    "train": ("torch", "pyarrow", "tensorboard"),
     "smollm2": ("transformers", "gguf"),
     "vllm": ("vllm",),
     "ray": ("ray",),
@@ -48,13 +49,14 @@ def _registry_rows() -> list[dict[str, Json]]:
 
 
 def _sandbox_rows() -> list[dict[str, Json]]:
-    from polyathlon.sandbox.choose import default_room
-
     try:
-        room = default_room()
+        record = default_room().record()
     except SandboxError as error:
         return [{"what": "sandbox", "state": "broken", "detail": str(error)}]
-    return [{"what": "sandbox", "state": "ok", "detail": type(room).__name__}]
+    return [
+        {"what": f"sandbox: {name}", "state": "broken" if state == "not held" else state, "detail": evidence}
+        for name, state, evidence in record.rows()
+    ]
 
 
 def _extra_rows() -> list[dict[str, Json]]:

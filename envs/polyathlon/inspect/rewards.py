@@ -20,6 +20,7 @@ HOSTILE_LIMIT_S = 5.0
 MIN_EXPLOITS = 4
 MIN_DISTRACTORS = 2
 NUM_ATTEMPT_SEEDS = 16
+NUM_SANDBOX_ATTEMPT_SEEDS = 4  # a sandboxed episode costs a hundred questions
 NUM_HOSTILE_SEEDS = 1
 NUM_OTHERS = 3
 NUM_REPEATS = 2
@@ -154,7 +155,8 @@ def check_hostile(subject: Subject) -> CheckResult:
     faults: list[Finding] = []
     slowest, cases = 0.0, 0
     with Stage(subject) as stage:
-        for key in subject.task_keys(NUM_HOSTILE_SEEDS)[::2]:
+        keys = subject.task_keys(NUM_HOSTILE_SEEDS)
+        for key in keys[:1] if subject.entry.row.needs else keys[::2]:
             task = stage.task(key)
             tools = [tool for tool in stage.tools(key) if tool.name in FINISHERS]
             right = {plain(text) for a in subject.domain.alternatives(task) for text in a.actions}
@@ -186,7 +188,7 @@ def _attempts(
     subject: Subject, kinds: dict[str, Callable[[Task], Sequence[Attempt]]]
 ) -> Iterator[tuple[str, Attempt, Playthrough]]:
     with Stage(subject) as stage:
-        for key in subject.task_keys(NUM_ATTEMPT_SEEDS):
+        for key in subject.task_keys(NUM_SANDBOX_ATTEMPT_SEEDS if subject.entry.row.needs else NUM_ATTEMPT_SEEDS):
             for kind, attempts in kinds.items():
                 for attempt in attempts(stage.task(key)):
                     yield kind, attempt, silent(stage.play(key, attempt.actions))
@@ -204,7 +206,7 @@ def _with_others(
     """Yield each key with the reference actions of other tasks of its level, the most frequent one among them."""
     for level in range(subject.entry.row.levels):
         here = [played for played in solved if played.key.level == level]
-        few = NUM_ATTEMPT_SEEDS if subject.entry.row.needs else len(here)  # a sandbox costs 100 times a question
+        few = NUM_SANDBOX_ATTEMPT_SEEDS if subject.entry.row.needs else len(here)
         for place, played in enumerate(here[:few]):
             near = [here[(place + step) % len(here)].actions for step in range(1, NUM_OTHERS)]
             common = Counter(other.actions for other in here if other is not played).most_common(1)

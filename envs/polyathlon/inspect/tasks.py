@@ -78,9 +78,11 @@ def check_space(subject: Subject) -> CheckResult:
             )
             faults.append(Finding(level, 0, f"{text} Some 25,000 equally likely cores give that."))
         both = {task.content_hash for task in train} & {task.content_hash for task in test}
-        both |= {task.prompt for task in train} & {task.prompt for task in test}
+        both |= {_visible(task) for task in train} & {_visible(task) for task in test}
         if both:
-            text = f"{len(both)} tasks lie in both splits of level {level}: different cores render to the same prompt."
+            text = (
+                f"{len(both)} tasks lie in both splits of level {level}: different cores look the same to the policy."
+            )
             faults.append(Finding(level, 0, f"{text} Put into the core what decides the answer, and nothing else."))
     cases = subject.entry.row.levels * NUM_UNIQUE_DRAWS
     return CheckResult("space and splits", "tasks are many, and the splits disjoint", cases, tuple(faults), numbers)
@@ -144,6 +146,10 @@ def _hit(shown: str, answers: Sequence[str]) -> str:
             if len(text) >= MIN_LEAK_CHARS and flat.find(text) >= 0:
                 return f"{text[:60]!r} {way}"
     return ""
+
+
+def _visible(task: Task) -> str:
+    return content_hash([task.prompt, dict(task.public)])
 
 
 def _draw(subject: Subject, level: int, seed: int, split: str) -> Task:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 import time
@@ -84,7 +85,7 @@ class BubblewrapSandbox:
         fed = memory_file("stdin", stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
         with Pipes(2, kept_bytes=self.limits.kept_bytes) as pipes:
             try:
-                words = options({**self.environment, **(env or {})})
+                words = options({**self.environment, **(env or {})}, directory="/workspace")
                 line = self.lease.spawn([word(text) for text in argv], words, [fed, *pipes.sinks])
             finally:
                 os.close(fed)
@@ -92,7 +93,8 @@ class BubblewrapSandbox:
             with line:
                 seen = watch(pipes.streams, line, deadline_s=started_s + timeout_s, limits=self.limits)
                 if not seen.over:
-                    line.send(b"kill")
+                    with contextlib.suppress(BrokenPipeError):  # it has ended just now, or the launcher has
+                        line.send(b"kill")
                 ending = ended(line)
             drain(pipes.streams)
             out, err = pipes.streams.values()
@@ -133,7 +135,8 @@ class BubblewrapSandbox:
 
     def close(self) -> None:
         """Kill and free everything. May be called twice."""
-        self.halt()
+        if self._shell is not None:
+            self._shell.forget()
         self.lease.close()
 
     def __enter__(self) -> Self:

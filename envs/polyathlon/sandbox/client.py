@@ -57,6 +57,7 @@ class LauncherProcess:
                 env=dict[str, str](),
                 start_new_session=True,
             )
+        self.pid = process.pid
         self._end = weakref.finalize(self, _end, self._control, process)
         self._control.settimeout(_SETUP_LIMIT_S)
         wire.send(self._control, {**asdict(plan), "owner": os.getpid()})
@@ -94,7 +95,7 @@ class LauncherProcess:
             ours.close()
             raise SandboxLost(f"No new sandbox: {answer['error']}.")
         counters = dict(zip(_strings(answer["counters"]), fds[1:], strict=True))
-        return Lease(ours, workspace=fds[0], counters=counters)
+        return Lease(ours, uid=int(str(answer["uid"])), workspace=fds[0], counters=counters)
 
     def close(self) -> None:
         """End the launcher and every sandbox of it; wait until it is gone."""
@@ -102,10 +103,11 @@ class LauncherProcess:
 
 
 class Lease:
-    """One sandbox of a launcher. `workspace` is a descriptor of its folder, to be asked how full it is."""
+    """One sandbox of a launcher. `uid` is the host user of its payload; `workspace` is a descriptor of its folder."""
 
-    def __init__(self, line: socket.socket, *, workspace: int, counters: Mapping[str, int]) -> None:
+    def __init__(self, line: socket.socket, *, uid: int, workspace: int, counters: Mapping[str, int]) -> None:
         self._line = line
+        self.uid = uid
         self.workspace = workspace
         self._counters = counters
         self._closed = False
@@ -139,6 +141,7 @@ class Lease:
 
     def count(self, name: str) -> int:
         """Return the kernel's count of "oom" kills or refused "pids" so far; 0 where nothing counts."""
+        self._refuse_when_closed()
         fd = self._counters.get(name)
         if fd is None:
             return 0
@@ -150,6 +153,7 @@ class Lease:
 
     def full(self) -> bool:
         """Whether no byte, or no file, more fits."""
+        self._refuse_when_closed()
         room = os.statvfs(self.workspace)
         return room.f_bfree == 0 or room.f_ffree == 0
 
@@ -168,7 +172,12 @@ class Lease:
             pass  # the launcher is gone, and all of it with it
         self._line.close()
 
+    def _refuse_when_closed(self) -> None:
+        if self._closed:
+            raise SandboxLost("This sandbox is closed. Open another one.")
+
     def _ask(self, body: dict[str, object], fds: Sequence[int]) -> socket.socket:
+        self._refuse_when_closed()
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         ours.settimeout(_ANSWER_LIMIT_S)
         try:

@@ -36,14 +36,14 @@ def utf8(text: str) -> bytes:
         return text.encode("utf-8", "surrogatepass")
 
 
-def options(environment: Mapping[str, str]) -> list[str]:
-    """Return bwrap's options for one command: its environment and its directory.
+def options(environment: Mapping[str, str], *, directory: str) -> list[str]:
+    """Return bwrap's options for one command: its environment and the directory it starts in.
 
     Raises:
         SandboxError: a name that no variable can have.
 
     """
-    words = ["--chdir", "/workspace"]
+    words = ["--chdir", directory]
     for name, value in environment.items():
         if not name or "=" in name:
             raise SandboxError(f"{name!r} is no name of an environment variable.")
@@ -137,4 +137,6 @@ def unstarted(error: bytes, limit_hit: Reason | None, *, wall_s: float) -> Repor
     if error.startswith(b"bwrap: execvp ") or b"Argument list too long" in error:
         code = 127 if b"No such file" in error else 126
         return Report(code, "exit", stderr=error.removeprefix(b"bwrap: execvp "), wall_s=wall_s)
+    if error.startswith(b"bwrap: Can't chdir to "):  # the payload has shut its own workspace
+        return Report(126, "exit", stderr=error.removeprefix(b"bwrap: "), wall_s=wall_s)
     raise SandboxLost(f"A command could not be started: {error.decode(errors='replace').strip() or 'no word of why'}.")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from polyathlon.errors import SandboxError, SandboxRefused
+from polyathlon.errors import SandboxRefused
 from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
 from polyathlon.tree import Tree
 
@@ -35,8 +35,6 @@ _HELD_BY_ATTACK = {
     "inherit_descriptor": "no inherited descriptor",
     "keep_privileges": "no privileges",
 }
-_OPTIONAL = frozenset({"memory of all processes", "process count"})
-
 _FILL = (
     "for d in /workspace /tmp /dev/shm; do head -c 8388608 /dev/zero >$d/fill && exit 0; rm -f $d/fill; done; exit 1"
 )
@@ -97,10 +95,12 @@ def probe(room: Room, *, backend: str) -> Record:
     """Return what sandboxes of `room` hold. Takes some tenths of a second, and is harmless where it succeeds.
 
     Raises:
-        SandboxRefused: no sandbox opens here.
+        SandboxRefused: no sandbox opens here, or no program runs in it.
 
     """
-    capabilities = (*_attack(room), *_exceed(room))
+    capabilities = tuple(_attack(room))
+    if all(capability.held for capability in capabilities):  # without walls, an excess would be the host's
+        capabilities += tuple(_exceed(room))
     return Record(backend=backend, kernel=platform.release(), capabilities=capabilities)
 
 
@@ -134,7 +134,10 @@ def _attack(room: Room) -> Iterator[Capability]:
         facts = {"secret_path": secret_file.name, "secret": secret, "port": port, "command_line": own}
         report = sandbox.run(["python3", "-I", "attacks.py", json.dumps(facts)], timeout_s=20)
     if not report.ok:
-        raise SandboxError(f"The attack program failed in the sandbox: {report.reason}, {report.stderr[-500:]!r}.")
+        raise SandboxRefused(
+            f"The attack program did not run in the sandbox ({report.reason}, exit code {report.exit_code}: "
+            f"{report.stderr.decode(errors='replace')[-500:].strip()}), so nothing is known of its walls."
+        )
     outcomes = json.loads(report.stdout)
     for attack, name in _HELD_BY_ATTACK.items():
         succeeded, evidence = outcomes[attack]

@@ -15,7 +15,8 @@ Reason = Literal["exit", "signal", "timeout", "oom", "pids", "disk", "output_lim
 class Limits:
     """What one sandbox may use. Sizes in bytes, times in seconds, all per sandbox and not per process.
 
-    `disk_bytes` and `max_files` hold for `/workspace`, `/tmp` and `/dev/shm` together. A command that writes more than
+    `disk_bytes` and `max_files` hold for `/workspace`, `/tmp` and `/dev/shm` together. A few processes of the sandbox's
+    own come on top of `max_processes`. A command that writes more than
     `output_bytes` to both streams is killed; of what it wrote, a Report keeps `kept_bytes` a stream, head and tail.
     """
 
@@ -83,6 +84,9 @@ class Sandbox(Protocol):
         env: Mapping[str, str] | None = None,
     ) -> Report:
         """Run `argv` in `/workspace` and wait for it. Nothing it started lives on.
+
+        All processes of one command share a user and can change each other. So a program that is judged is a command
+        of its own, fed through `stdin` and judged by its Report: it is never a child of the code that judges it.
 
         Raises:
             SandboxLost: the sandbox died for a reason that is not the command's.

@@ -39,14 +39,22 @@ class ScriptedRoom:
         return sandbox
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One command that a scripted sandbox was asked to run."""
+
+    command: str
+    stdin: bytes = b""
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
 class ScriptedSandbox:
-    """One scripted sandbox. `commands` is what it was asked, in order."""
+    """One scripted sandbox. `asked` is what it was asked to run, in order."""
 
     def __init__(self, answers: Mapping[str, Answer], limits: Limits, packages: tuple[str, ...]) -> None:
         self.limits = limits
         self.packages = packages
-        self.commands: list[str] = []
-        self.stdins: list[bytes] = []
+        self.asked: list[Asked] = []
         self.closed = False
         self._answers = answers
         self._tree = Tree()
@@ -62,14 +70,14 @@ class ScriptedSandbox:
         """Return the answer for `argv`. An answer whose `wall_s` exceeds `timeout_s` becomes a timeout."""
         if not argv:
             raise SandboxError("Nothing to run: argv is empty.")
-        self.stdins.append(stdin)
-        return self.answer(" ".join(argv), timeout_s)
+        return self.answer(Asked(" ".join(argv), stdin, env or {}), timeout_s)
 
-    def answer(self, command: str, timeout_s: float) -> Report:
-        """Look `command` up, carry out its effect, and note it."""
+    def answer(self, asked: Asked, timeout_s: float) -> Report:
+        """Look the command up, carry out its effect, and note it."""
         self._refuse_when_closed()
-        self.commands.append(command)
-        found = self._answers.get(command, Report(127, "exit", stderr=f"{command}: not scripted\n".encode()))
+        self.asked.append(asked)
+        unknown = Report(127, "exit", stderr=f"{asked.command}: not scripted\n".encode())
+        found = self._answers.get(asked.command, unknown)
         report, tree = (found, self._tree) if isinstance(found, Report) else found(self._tree)
         if report.wall_s > timeout_s:
             return Report(None, "timeout", wall_s=timeout_s)
@@ -122,7 +130,7 @@ class ScriptedShell:
 
     def run(self, command: str, *, timeout_s: float = 30.0) -> Report:
         """Return the answer for `command`."""
-        report = self.sandbox.answer(command, timeout_s)
+        report = self.sandbox.answer(Asked(command), timeout_s)
         return Report(
             report.exit_code,
             report.reason,

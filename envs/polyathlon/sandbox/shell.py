@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import time
@@ -16,14 +17,14 @@ from polyathlon.sandbox.streams import Stream, Watch, drain, watch
 
 # `eval` runs with both descriptors closed, so that no child inherits them. Each status carries its command's number:
 # one that a command forged for itself ends nothing but the wait for it.
-_LOOP = r"""
-cd -- "$1" 2>/dev/null; set --; shopt -s expand_aliases; __status=0
-__restore() { return "$__status"; }
-while builtin read -r -d '' -u 3 __number && IFS= builtin read -r -d '' -u 3 __command; do
-__restore; builtin eval "$__command" 3<&- 4>&-
-__status=$?; builtin printf '%s %d %s\0' "$__number" "$__status" "$PWD" >&4
-done
-"""
+# One line, so that bash counts the lines of a command from its own first.
+_LOOP = (
+    'cd -- "$1" 2>/dev/null || cd /workspace 2>/dev/null; '
+    'set --; shopt -s expand_aliases; __status=0; __restore() { return "$__status"; }; '
+    "while builtin read -r -d '' -u 3 __number && IFS= builtin read -r -d '' -u 3 __command; do __restore; "
+    'builtin eval "$__command" 3<&- 4>&-; __status=$?; '
+    'builtin printf \'%s %d %s\\0\' "$__number" "$__status" "$PWD" >&4; done'
+)
 _MAX_STATUS_BYTES = 65536
 
 
@@ -51,7 +52,7 @@ class BubblewrapShell:
     def __init__(self, lease: Lease, limits: Limits, environment: Mapping[str, str]) -> None:
         self._lease = lease
         self._limits = limits
-        self._options = options(environment)
+        self._options = options(environment, directory="/")  # where nobody can be locked out
         self._directory = "/workspace"
         self._num_commands = 0
         self._bash: _Bash | None = self._start()
@@ -69,7 +70,7 @@ class BubblewrapShell:
         if status is not None:
             ended_by = own_reason(status, before.limit_hit(Counts.of(self._lease)))
             return _report(status, ended_by, output, started_s)
-        ending = self._stop(bash)
+        ending = self._end(bash, seen)
         limit_hit = before.limit_hit(Counts.of(self._lease))
         reason = kill_reason(seen, ending)
         if reason is None and not ending.started:
@@ -81,28 +82,38 @@ class BubblewrapShell:
     def close(self) -> None:
         """Kill the shell and everything it started. The next `run` starts a fresh one."""
         if self._bash is not None:
-            self._stop(self._bash)
+            self._end(self._bash, Watch(over=False))
+
+    def forget(self) -> None:
+        """Close our ends without waiting: for when the whole sandbox goes."""
+        if self._bash is not None:
+            self._bash.close()
+            self._bash = None
 
     def _converse(self, bash: _Bash, command: str, deadline_s: float) -> tuple[Watch, int | None]:
-        """Send `command` and read until its status is there. No status: the shell is gone, or must go."""
+        """Send `command` and read until its status is there. No status: the shell has ended, or must."""
         self._num_commands += 1
         if not _feed(bash.commands, b"%d\0%b\0" % (self._num_commands, utf8(command)), deadline_s):
-            return Watch(over=True, timed_out=time.monotonic() >= deadline_s), None
+            return watch(bash.pipes.streams, bash.line, deadline_s=deadline_s, limits=self._limits), None
         while True:
             seen = watch(bash.pipes.streams, bash.statuses, deadline_s=deadline_s, limits=self._limits)
             if not seen.over or seen.flooded:
-                return seen, None
+                return replace(seen, over=False), None
             status = self._take_status(bash)
-            if status is not None or bash.gone:
+            if status is not None:
                 drain(bash.pipes.streams)
                 return seen, status
+            if len(bash.unread) > _MAX_STATUS_BYTES:
+                return Watch(over=False, flooded=True), None
+            if bash.gone:  # it exited, or it became another program that may still run
+                return watch(bash.pipes.streams, bash.line, deadline_s=deadline_s, limits=self._limits), None
 
     def _take_status(self, bash: _Bash) -> int | None:
         """Read what is there of statuses; return that of the last command, if it is among them."""
         data = os.read(bash.statuses, 4096)
         records = (bash.unread + data).split(b"\0")
         bash.unread = records.pop()
-        bash.gone = not data or len(bash.unread) > _MAX_STATUS_BYTES
+        bash.gone = not data
         for record in records:
             number, _, rest = record.partition(b" ")
             status, _, directory = rest.partition(b" ")
@@ -111,12 +122,13 @@ class BubblewrapShell:
                 return int(status) & 0xFF
         return None
 
-    def _stop(self, bash: _Bash) -> Ending:
-        """Kill what is left of `bash`, and wait until all of it is gone."""
+    def _end(self, bash: _Bash, seen: Watch) -> Ending:
+        """Wait until all of `bash` is gone; kill it first, unless it was `seen` to be over."""
         self._bash = None
         try:
-            if not bash.gone or bash.unread:
-                bash.line.send(b"kill")
+            if not seen.over:
+                with contextlib.suppress(BrokenPipeError):  # it has ended just now, or the launcher has
+                    bash.line.send(b"kill")
             ending = ended(bash.line)
             drain(bash.pipes.streams)
             return ending

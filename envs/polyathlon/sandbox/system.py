@@ -75,12 +75,8 @@ def plan_system(packages: Sequence[str]) -> Plan:
     """
     bwrap, copies = _find_bwrap()
     at = _mount_point([bwrap, sys.base_prefix, *(_package_parts(packages).values())])
+    links, binds = _plan_programs()
     python_links, python_files, python_binds = _plan_python(packages)
-    binds = [("/usr", "/usr"), *python_binds]
-    links = [*_system_links(), *python_links]
-    for name in ("ld.so.cache", "alternatives"):
-        if os.path.exists(f"/etc/{name}"):
-            binds.append((f"/etc/{name}", f"/etc/{name}"))
     return Plan(
         at=at,
         bwrap=f"{at}/tools/{copies[0][1]}" if copies else bwrap,
@@ -88,10 +84,10 @@ def plan_system(packages: Sequence[str]) -> Plan:
         first_uid=_first_uid() if os.geteuid() == 0 else 0,
         seccomp=seccomp_filter().hex(),
         folders=_FOLDERS,
-        links=tuple(links),
+        links=(*links, *python_links),
         files=(*_FILES.items(), *python_files),
         copies=tuple((source, f"/tools/{name}") for source, name in copies),
-        binds=tuple(binds),
+        binds=(*binds, *python_binds),
         masks=_masks(),
         environment={**ENVIRONMENT, **({"LD_LIBRARY_PATH": _LIBPYTHON} if _shared_libpython() else {})},
     )
@@ -142,12 +138,17 @@ def _mount_point(needed: Sequence[str]) -> str:
     raise SandboxRefused(f"No sandbox here: none of {', '.join(_MOUNT_POINTS)} is a folder to mount over. Make /srv.")
 
 
-def _system_links() -> list[tuple[str, str]]:
+def _plan_programs() -> tuple[list[tuple[str, str]], list[tuple[str, str]]]:
+    """Return links and binds that make up the host's programs and libraries: its /usr, and what stands beside it."""
     links = [("/var/tmp", "/tmp"), ("/etc/mtab", "/proc/self/mounts")]
+    binds = [("/usr", "/usr")]
     for name in ("bin", "sbin", "lib", "lib32", "lib64"):
-        if os.path.isdir(f"/usr/{name}"):
+        if os.path.islink(f"/{name}"):
             links.append((f"/{name}", f"usr/{name}"))
-    return links
+        elif os.path.isdir(f"/{name}"):  # a system that has not merged them
+            binds.append((f"/{name}", f"/{name}"))
+    binds += [(path, path) for path in ("/etc/ld.so.cache", "/etc/alternatives") if os.path.exists(path)]
+    return links, binds
 
 
 def _plan_python(

@@ -48,7 +48,9 @@ _RUN = ToolSpec(
 )
 _READ = ToolSpec("read_file", "Show a file; a relative path starts at /workspace.", text_parameters("path"))
 _WRITE = ToolSpec(
-    "write_file", "Write text to a file, and make its directories where there are none.", text_parameters("path", "text")
+    "write_file",
+    "Write text to a file, and make its directories where there are none.",
+    text_parameters("path", "text"),
 )
 _SUBMIT = ToolSpec(
     "submit",

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from polyathlon import Json, Task, Verdict
-from polyathlon.env import LateRoom
+from polyathlon.sandbox.choose import default_room
 from polyathlon_domains.tools._arguments import DATE, GRAMS, MINUTES, TIME
 from polyathlon_domains.tools._functions import ALL
 from polyathlon_domains.tools.function_call_single import DOMAIN
@@ -28,9 +28,9 @@ def _judge(wanted: list[Json], message: str) -> Verdict:
         {"calls": wanted},
         "0",
     )
-    workspace = DOMAIN.open_workspace(task, LateRoom())
+    workspace = DOMAIN.open_workspace(task, default_room())
     workspace.act(message)
-    return DOMAIN.verifier.judge(task, workspace.evidence(), LateRoom())
+    return DOMAIN.verifier.judge(task, workspace.evidence(), default_room())
 
 
 def _calls(*calls: Json) -> str:

@@ -3,6 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from polyathlon_trainer.config.load import ConfigError, dump_config, load_config
 from polyathlon_trainer.config.schema import RunConfig
 
@@ -13,15 +14,15 @@ def write(tmp_path: Path, text: str) -> Path:
     return path
 
 
-def test_a_run_needs_no_config():
+def test_a_run_needs_no_config() -> None:
     assert load_config(None) == RunConfig()
 
 
-def test_an_empty_file_changes_nothing(tmp_path):
+def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
     assert load_config(write(tmp_path, "")) == RunConfig()
 
 
-def test_a_file_overrides_defaults_and_set_overrides_the_file(tmp_path):
+def test_a_file_overrides_defaults_and_set_overrides_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, "seed: 3\nrl: {steps: 10, group_size: 4}\ndomains: {weights: {'cad.*': 2}}")
     config = load_config(path, ["rl.steps=20", "eval.temperatures=[1.0]"])
     assert (config.seed, config.rl.steps, config.rl.group_size) == (3, 20, 4)
@@ -46,7 +47,7 @@ def test_a_file_overrides_defaults_and_set_overrides_the_file(tmp_path):
         ("a: [", ["not valid YAML"]),
     ],
 )
-def test_a_wrong_file_is_refused_with_place_value_and_remedy(tmp_path, text, words):
+def test_a_wrong_file_is_refused_with_place_value_and_remedy(tmp_path: Path, text: str, words: list[str]) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(write(tmp_path, text))
     for word in words:
@@ -62,18 +63,18 @@ def test_a_wrong_file_is_refused_with_place_value_and_remedy(tmp_path, text, wor
         ("seed.x=1", ["--set seed.x=1", "`seed` is"]),
     ],
 )
-def test_a_wrong_override_is_refused_by_name(override, words):
+def test_a_wrong_override_is_refused_by_name(override: str, words: list[str]) -> None:
     with pytest.raises(ConfigError) as caught:
         load_config(None, [override])
     for word in words:
         assert word in str(caught.value)
 
 
-def test_a_missing_file_is_a_sentence(tmp_path):
+def test_a_missing_file_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load_config(tmp_path / "none.yaml")
 
 
-def test_what_a_run_keeps_loads_to_the_same_settings(tmp_path):
+def test_what_a_run_keeps_loads_to_the_same_settings(tmp_path: Path) -> None:
     config = load_config(None, ["rl.steps=7", "domains.exclude=[cad.*]", "budget_minutes=3"])
     assert load_config(write(tmp_path, dump_config(config))) == config

@@ -136,12 +136,12 @@ def _conflicts(config: RunConfig) -> list[str]:
         ),
         (
             config.rl.max_context_tokens < config.rl.max_prompt_tokens + config.rl.max_new_tokens,
-            f"rl.max_context_tokens is {config.rl.max_context_tokens}; it must hold max_prompt_tokens + max_new_tokens, "
-            f"{config.rl.max_prompt_tokens + config.rl.max_new_tokens}.",
+            f"rl.max_context_tokens is {config.rl.max_context_tokens}; it must hold max_prompt_tokens + "
+            f"max_new_tokens, {config.rl.max_prompt_tokens + config.rl.max_new_tokens}.",
         ),
         (
             config.eval.guard_prompts > config.eval.prompts,
-            f"eval.guard_prompts is {config.eval.guard_prompts}; it may be eval.prompts ({config.eval.prompts}) at most.",
+            f"eval.guard_prompts is {config.eval.guard_prompts}, more than eval.prompts, {config.eval.prompts}.",
         ),
         (
             len(set(config.eval.temperatures)) < len(config.eval.temperatures),

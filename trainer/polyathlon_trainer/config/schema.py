@@ -33,11 +33,12 @@ class SftConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Imitation of the domains' own reference episodes. Give `minutes` or `steps`, not both; steps 0 skips it.
 
     `sandbox_tasks` is how many different tasks are played for a domain whose references need a sandbox: they are
-    repeated after that, because playing them is dear.
+    repeated after that, because playing them is dear. `learning_rate` null is the model's own (AdamW's).
     """
 
     minutes: Positive | None = None
     steps: Whole | None = None
+    learning_rate: Positive | None = None
     examples_per_step: Count = 36
     sandbox_tasks: Count = 48
 
@@ -48,23 +49,25 @@ class RlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `max_staleness` is how many weight versions an episode may be old when it is learned from; 0 collects and learns by
     turns. `ordered` makes a run repeat exactly, given an engine that does: it wants steps, and staleness 0. `kl` weighs
     the pull to the policy after SFT. `scale` names how advantages are scaled. `max_turns` caps the registry's.
-    `max_context_tokens` is where an episode of many turns is cut and judged as it stands.
+    `max_context_tokens` is where an episode of many turns is cut and judged as it stands. `learning_rate` and
+    `completions_kept` (how many different completions of a group are learned from) are by default the model's own.
     """
 
     minutes: Positive | None = None
     steps: Whole | None = None
+    learning_rate: Positive | None = None
     group_size: Annotated[int, Meta(ge=2)] = 8
     groups_per_step: Count = 63
     temperature: Positive = 1.0
     max_new_tokens: Count = 64
     max_prompt_tokens: Annotated[int, Meta(ge=8)] = 192
-    max_context_tokens: Annotated[int, Meta(ge=16)] = 512
+    max_context_tokens: Annotated[int, Meta(ge=16)] = 320
     max_turns: Count = 3
     max_staleness: Whole = 0
     ordered: bool = False
     kl: NotNegative = 0.0
     scale: Scheme = "domain"
-    completions_kept: Count = 4
+    completions_kept: Count | None = None
 
 
 class EvalConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -100,7 +103,7 @@ class CheckpointConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes a GPU if there is one.
+    """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes any GPU it finds.
 
     `out` is the run's folder, by default a new one under runs/. `budget_minutes` shortens both stages and the
     examinations in proportion, so that the whole run fits. `controls` adds, at equal compute, SFT simply continued and

@@ -34,7 +34,7 @@ class ByteChat:
     def end_id(self) -> int:
         return END
 
-    def open(self, prompt: str, *, instructions: str) -> tuple[int, ...]:  # noqa: ARG002 - see the class
+    def open(self, prompt: str, *, instructions: str) -> tuple[int, ...]:
         return (*clip_ids(_encode(prompt), max_ids=self.max_prompt_tokens - 1, mark=(CUT,)), ANSWER)
 
     def reply(self, observation: str) -> tuple[int, ...]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import io
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -153,18 +156,7 @@ def load_policy(
         RegistryError: the folder holds no causal model that transformers can read, or no usable chat template.
 
     """
-    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
-    source = {"gguf_file": gguf_file} if gguf_file else {}
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **source)
-        model: nn.Module = AutoModelForCausalLM.from_pretrained(
-            folder, local_files_only=True, dtype=torch.float32, **source
-        )
-    except (OSError, ValueError, KeyError) as error:
-        raise RegistryError(
-            f"{folder} holds no causal language model that transformers can read: {error} It needs config.json, the "
-            "weights and the tokenizer, as save_pretrained writes them."
-        ) from error
+    tokenizer, model = _read(folder, gguf_file)
     chat = read_template(tokenizer, max_prompt_tokens=max_prompt_tokens)
     model = model.to(device)
     recipe, rules = learning
@@ -174,6 +166,27 @@ def load_policy(
         return HfEngine(copy.deepcopy(model), end_id=chat.end_id, pad_id=chat.end_id, device=device)
 
     return Policy(name, chat, new_engine(), learner, new_engine)
+
+
+def _read(folder: Path, gguf_file: str | None) -> tuple[Any, nn.Module]:
+    """Return the tokenizer and the model of `folder`, quietly where nobody watches."""
+    logging.disable_progress_bar()  # type: ignore[no-untyped-call]  # transformers leaves it untyped
+    source = {"gguf_file": gguf_file} if gguf_file else {}
+    # Unpacking a GGUF file draws a bar of its own, even into a pipe.
+    quiet = contextlib.nullcontext() if sys.stderr.isatty() else contextlib.redirect_stderr(io.StringIO())
+    try:
+        with quiet:
+            tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, **source)
+            model: nn.Module = AutoModelForCausalLM.from_pretrained(
+                folder, local_files_only=True, dtype=torch.float32, **source
+            )
+    except (OSError, ValueError, KeyError) as error:
+        cause = " ".join(str(error).split())
+        raise RegistryError(
+            f"{folder} holds no causal language model that transformers can read: {cause} It needs config.json, the "
+            "weights and the tokenizer, as save_pretrained writes them."
+        ) from error
+    return tokenizer, model
 
 
 def _render(tokenizer: Any, talk: Sequence[Mapping[str, str]]) -> str:

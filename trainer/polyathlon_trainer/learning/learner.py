@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,6 +17,27 @@ from polyathlon_trainer.learning.recipe import Recipe, TrustRules
 from polyathlon_trainer.learning.rows import RowModel, TensorRows, check_fit, copy_weights, to_device
 
 _ADAM_BETAS = (0.9, 0.95)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stage:
+    """The optimisers of one stage, each with its full rate, and the norm that gradients are cut to."""
+
+    optimisers: tuple[tuple[torch.optim.Optimizer, float], ...]
+    clip_norm: float
+
+    def states(self) -> list[Any]:
+        return [_copied(optimiser.state_dict()) for optimiser, _ in self.optimisers]
+
+    def load(self, states: Sequence[Any]) -> None:
+        for (optimiser, _), state in zip(self.optimisers, states, strict=True):
+            optimiser.load_state_dict(_copied(state))
+
+    def step(self, share: float) -> None:
+        for optimiser, rate in self.optimisers:
+            for group in optimiser.param_groups:
+                group["lr"] = rate * share
+            optimiser.step()
 
 
 class TorchLearner:
@@ -35,7 +57,7 @@ class TorchLearner:
         self._reference: dict[str, Tensor] | None = None
         self._sft_steps = 0
         self._rl_steps = 0
-        self._make_optimisers()
+        self._sft, self._rl = self._new_stages()
 
     def sft_step(self, examples: Sequence[SftExample], *, progress: float) -> Update:
         share = sft_share(progress)
@@ -43,7 +65,7 @@ class TorchLearner:
         def part(rows: TensorRows) -> LossParts:
             return imitation_loss(*token_scores(self._model.logits(rows), rows.targets, temperature=1.0), rows)
 
-        update = self._step(sft_trees(examples), part, self._sft, share, self._recipe.sft_clip_norm)
+        update = self._step(sft_trees(examples), part, self._sft, share)
         self._sft_steps += update.loss is not None
         return update
 
@@ -58,7 +80,7 @@ class TorchLearner:
             return policy_loss(*scores, reference, rows, self._rules)
 
         trees = rl_trees(batch, max_completions=self._recipe.completions_per_group)
-        update = self._step(trees, part, self._rl, share, self._recipe.rl_clip_norm)
+        update = self._step(trees, part, self._rl, share)
         self._rl_steps += update.loss is not None
         return update
 
@@ -77,8 +99,8 @@ class TorchLearner:
             "weights": self.weights(),
             "averaged": self.averaged_weights(),
             "reference": None if self._reference is None else {name: v.clone() for name, v in self._reference.items()},
-            "sft": [_copied(optimiser.state_dict()) for optimiser in self._sft],
-            "rl": [_copied(optimiser.state_dict()) for optimiser in self._rl],
+            "sft": self._sft.states(),
+            "rl": self._rl.states(),
             "sft_steps": self._sft_steps,
             "rl_steps": self._rl_steps,
         }
@@ -87,10 +109,12 @@ class TorchLearner:
         try:
             check_fit(self._model.module, state["weights"])
             check_fit(self._model.module, state["averaged"])
-            self._make_optimisers()
-            for optimiser, kept in zip((*self._sft, *self._rl), (*state["sft"], *state["rl"]), strict=True):
-                optimiser.load_state_dict(_copied(kept))
+            sft, rl = self._new_stages()
+            sft.load(state["sft"])
+            rl.load(state["rl"])
             reference = state["reference"]
+            if reference is not None:
+                check_fit(self._model.module, reference)
             counts = int(state["sft_steps"]), int(state["rl_steps"])
         except (KeyError, TypeError, ValueError) as error:
             raise LearnerError(
@@ -100,31 +124,27 @@ class TorchLearner:
         for name, value in self._averaged.items():
             value.copy_(state["averaged"][name])
         self._reference = None if reference is None else {n: v.to(self._device).clone() for n, v in reference.items()}
+        self._sft, self._rl = sft, rl
         self._sft_steps, self._rl_steps = counts
 
-    def _make_optimisers(self) -> None:
-        matrices = self._model.matrices() if self._recipe.sft_matrix_rate is not None else []
+    def _new_stages(self) -> tuple[_Stage, _Stage]:
+        """Return the stages of SFT and RL with fresh optimisers; the first of each is AdamW."""
+        recipe = self._recipe
+        matrices = [] if recipe.sft_matrix_rate is None else self._model.matrices()
         chosen = {id(value) for value in matrices}
-        others = [value for value in self._parameters.values() if id(value) not in chosen]
-        adam = torch.optim.AdamW(others, lr=self._recipe.sft_rate, betas=_ADAM_BETAS, weight_decay=0.0)
-        muon = [Muon(matrices, rate=self._recipe.sft_matrix_rate or 0.0)] if matrices else []
-        self._sft: list[torch.optim.Optimizer] = [adam, *muon]
-        self._sft_rates = [self._recipe.sft_rate, self._recipe.sft_matrix_rate or 0.0]
-        self._rl: list[torch.optim.Optimizer] = [
-            torch.optim.AdamW(self._parameters.values(), lr=self._recipe.rl_rate, betas=_ADAM_BETAS, weight_decay=0.0)
-        ]
+        everything = list(self._parameters.values())
+        others = [value for value in everything if id(value) not in chosen]
+        sft: list[tuple[torch.optim.Optimizer, float]] = [(_adam(others), recipe.sft_rate)]
+        if matrices and recipe.sft_matrix_rate is not None:
+            sft.append((Muon(matrices, rate=recipe.sft_matrix_rate), recipe.sft_matrix_rate))
+        rl = _Stage(((_adam(everything), recipe.rl_rate),), recipe.rl_clip_norm)
+        return _Stage(tuple(sft), recipe.sft_clip_norm), rl
 
-    def _step(
-        self,
-        trees: list[Tree],
-        part: Callable[[TensorRows], LossParts],
-        optimisers: list[torch.optim.Optimizer],
-        share: float,
-        clip_norm: float,
-    ) -> Update:
-        rates = self._sft_rates if optimisers is self._sft else [self._recipe.rl_rate]
+    def _step(self, trees: list[Tree], part: Callable[[TensorRows], LossParts], stage: _Stage, share: float) -> Update:
+        """Take one step on `trees`, at `share` of the stage's rates; with nothing to learn from, none."""
+        rate = stage.optimisers[0][1] * share
         if not trees:
-            return Update(loss=None, grad_norm=None, learning_rate=rates[0] * share)
+            return Update(loss=None, grad_norm=None, learning_rate=rate)
         self._model.module.zero_grad(set_to_none=True)
         parts = []
         read = trees if self._model.reads_trees else one_branch_each(trees)
@@ -132,17 +152,14 @@ class TorchLearner:
             found = part(to_device(rows, self._device))
             torch.autograd.backward(found.loss)
             parts.append(found)
-        norm = float(torch.nn.utils.clip_grad_norm_(self._parameters.values(), clip_norm))
+        norm = float(torch.nn.utils.clip_grad_norm_(self._parameters.values(), stage.clip_norm))
         if not norm < float("inf"):
             raise LearnerError(f"The gradient's norm is {norm}. Lower the learning rate, or resume from before.")
         if any(found.kept_tokens for found in parts):
-            for optimiser, rate in zip(optimisers, rates, strict=False):
-                for group in optimiser.param_groups:
-                    group["lr"] = rate * share
-                optimiser.step()
+            stage.step(share)
             self._average()
         self._model.module.zero_grad(set_to_none=True)
-        return _update(parts, norm, rates[0] * share)
+        return _update(parts, norm, rate)
 
     @torch.no_grad()
     def _average(self) -> None:
@@ -162,6 +179,10 @@ class TorchLearner:
         finally:
             for name, value in self._parameters.items():
                 value.data = own[name]
+
+
+def _adam(parameters: list[torch.nn.Parameter]) -> torch.optim.Optimizer:
+    return torch.optim.AdamW(parameters, betas=_ADAM_BETAS, weight_decay=0.0)
 
 
 def _copied(state: Any) -> Any:

@@ -37,7 +37,7 @@ class Muon(torch.optim.Optimizer):
         super().__init__(parameters, {"lr": rate})
 
     @torch.no_grad()
-    def step(self, closure: None = None) -> None:  # type: ignore[override]  # noqa: ARG002 - no closure is evaluated
+    def step(self, closure: None = None) -> None:  # type: ignore[override]
         """Move every parameter that has a gradient."""
         for group in self.param_groups:
             for parameter in group["params"]:

@@ -24,7 +24,7 @@ class WorkerLink:
 
     def __init__(self, log_path: Path, *, hard_limit_s: float) -> None:
         ours, theirs = socket.socketpair()
-        ours.setblocking(False)
+        ours.settimeout(0)
         self._log_path = log_path
         with theirs, log_path.open("ab") as log:
             self._process = subprocess.Popen(

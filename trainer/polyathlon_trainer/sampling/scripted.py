@@ -89,7 +89,7 @@ class ScriptedEngine:
             for request in requests
         ]
 
-    def load_weights(self, weights: Mapping[str, torch.Tensor], *, version: int) -> None:  # noqa: ARG002
+    def load_weights(self, weights: Mapping[str, torch.Tensor], *, version: int) -> None:
         if version <= self._version:
             raise EngineError(f"Weights of version {version} came after {self._version}. Versions only grow.")
         self._version = version
@@ -123,11 +123,11 @@ class ScriptedLearner:
         """The SHA-256 of everything learned from so far, in order."""
         return self._digest
 
-    def sft_step(self, examples: Sequence[SftExample], *, progress: float) -> Update:  # noqa: ARG002
+    def sft_step(self, examples: Sequence[SftExample], *, progress: float) -> Update:
         tokens = sum(len(written) for example in examples for written, _ in example.turns)
         return self._take([asdict(example) for example in examples], tokens, len(examples))
 
-    def rl_step(self, batch: RlBatch, *, progress: float) -> Update:  # noqa: ARG002
+    def rl_step(self, batch: RlBatch, *, progress: float) -> Update:
         episodes = [
             (asdict(member.group.key), episode.prompt_ids, [asdict(turn) for turn in episode.turns], advantage)
             for member in batch.groups

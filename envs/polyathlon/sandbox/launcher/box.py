@@ -32,8 +32,9 @@ class Amounts:
     @classmethod
     def read(cls, body: dict[str, object]) -> Amounts:
         """Return the limits in a message."""
-        whole = [int(str(body[name])) for name in ("memory_bytes", "disk_bytes", "max_files", "max_processes")]
-        return cls(*whole, cpu_s=float(str(body["cpu_s"])))
+        amounts = {name: float(str(body[name])) for name in cls.__slots__}
+        cpu_s = amounts.pop("cpu_s")
+        return cls(**{name: int(amount) for name, amount in amounts.items()}, cpu_s=cpu_s)
 
     @property
     def processes(self) -> int:
@@ -92,7 +93,8 @@ class Box:
             resource.RLIMIT_MEMLOCK: 64 * 1024,
             resource.RLIMIT_MSGQUEUE: 64 * 1024,
             resource.RLIMIT_NOFILE: 1024,
-            resource.RLIMIT_NPROC: amounts.processes,
+            # Where a control group counts processes it must be the one that refuses: only it keeps count of that.
+            resource.RLIMIT_NPROC: amounts.processes * (4 if self.group.counters.pids else 1),
         }
         if not self.group.counters.oom:  # nothing counts the sum: at least no single process may exceed it
             ceilings[resource.RLIMIT_DATA] = amounts.memory_bytes

@@ -122,29 +122,31 @@ def sweep(parents: list[Parent]) -> None:
             path = f"{parent.path}/{name}"
             if not name.startswith(PREFIX) or _alive(name) or not os.path.isdir(path):
                 continue
-            with contextlib.suppress(OSError):
-                with open(f"{path}/cgroup.procs", encoding="ascii") as file:
-                    for pid in file:
-                        os.kill(int(pid), signal.SIGKILL)
-                Group((path,), Counters()).remove()
+            with contextlib.suppress(OSError), open(f"{path}/cgroup.procs", encoding="ascii") as file:
+                for pid in file:
+                    os.kill(int(pid), signal.SIGKILL)
+            Group((path,), Counters()).remove()
 
 
 def owner_mark() -> str:
     """Return the prefix of this process's groups: its pid and start time name it even after the pid is used again."""
-    return f"{PREFIX}{os.getpid()}-{_started(os.getpid())}-"
+    return f"{PREFIX}{os.getpid()}-{_state(os.getpid())[1]}-"
 
 
 def _alive(name: str) -> bool:
     pid, started = name.removeprefix(PREFIX).split("-")[:2]
     try:
-        return _started(int(pid)) == started
+        state, now_started = _state(int(pid))
     except OSError:
         return False
+    return now_started == started and state not in "ZX"  # one that nobody waited for is dead, too
 
 
-def _started(pid: int) -> str:
+def _state(pid: int) -> tuple[str, str]:
+    """Return the state letter and the start time, in clock ticks since boot."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        return file.read().rpartition(")")[2].split()[19]
+        columns = file.read().rpartition(")")[2].split()
+    return columns[0], columns[19]
 
 
 def _inside(point: str, path: str) -> str:

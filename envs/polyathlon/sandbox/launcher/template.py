@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 
@@ -23,10 +24,13 @@ def build_template(plan: dict[str, object]) -> None:
     for name in ("root", "tools", "box", "empty"):
         os.mkdir(f"{at}/{name}", 0o755)
     _make_system(plan, at)
+    _bind(f"{at}/root", f"{at}/root")  # a mount of its own
     for source, path in _pairs(plan["binds"]):
         _bind(source, f"{at}/root{path}")
     for path in _list(plan["masks"]):
         _bind(f"{at}/empty", f"{at}/root{path}")
+    with contextlib.suppress(OSError):  # bwrap does the same at each start, a mount at a time, where it finds it undone
+        kernel.make_read_only(f"{at}/root")
 
 
 def _make_system(plan: dict[str, object], at: str) -> None:

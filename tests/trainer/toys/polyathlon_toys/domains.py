@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+
 from polyathlon import Brief, Core, Domain, Evidence, Observation, Script, Task, ToolSpec, Verdict, answering
 from polyathlon.canonical import expect_text
 from polyathlon.errors import SandboxLost, VerifierError
@@ -114,7 +115,7 @@ class DoorVerifier:
 
 
 def dial(task: Task) -> Script:
-    for digit in expect_text(task.hidden["code"]):
+    for digit in expect_text(task.hidden["code"]):  # noqa: UP028  # a string cannot be sent observations
         yield digit
 
 

@@ -1,0 +1,103 @@
+"""Experiments on a Makefile in a fresh sandbox: build, touch a source, see what is rebuilt, clean, build again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from polyathlon import Entry, Tree
+from polyathlon.errors import SandboxLost
+from polyathlon.sandbox.protocol import Room, Sandbox
+from polyathlon_domains.terminal._build import Project, build, changed_sources, rebuilt
+
+MAKE_TIMEOUT_S = 10.0
+OLD_S, TOUCHED_S, NEW_S = 1_000_000_000, 1_000_001_000, 1_100_000_000
+"""Times given to all files, to a touched source, and the time that only files written since lie beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """What came of the experiments: `right` of `touches`; `built` and `fresh` gate them; `tidy` is clean and -j."""
+
+    built: bool
+    fresh: bool = False
+    right: int = 0
+    tidy: bool = False
+
+
+class Bench:
+    """A project's sources in one sandbox, with a Makefile to try on them. Outputs never come from anywhere else."""
+
+    def __init__(self, project: Project, files: Tree, makefile: bytes) -> None:
+        self.project, self.needs = project, project.needs()
+        self.start = files.with_files({"Makefile": makefile})
+        self.sources = self.texts = {path: files.text(path) or "" for path in project.sources()}
+
+    def trial(self, room: Room, touches: Sequence[str]) -> Trial:
+        """Return what the Makefile does: built serially, after each touch, after all sources changed, clean, -j4.
+
+        Raises:
+            SandboxError: the sandbox could not be had or kept.
+
+        """
+        wanted = build(self.project, self.texts)
+        with room.open(self.start) as sandbox:
+            made = self._make(sandbox, "all")
+            if made is None or not _holds(made, wanted):
+                return Trial(built=False)
+            right = sum(self._touch(sandbox, made, source, wanted) for source in touches)
+            fresh = self._change(sandbox, made)
+            if not fresh or right < len(touches):
+                return Trial(built=True, fresh=fresh, right=right)
+            return Trial(built=True, fresh=True, right=right, tidy=self._tidy(sandbox, made, wanted))
+
+    def _touch(self, sandbox: Sandbox, made: Tree, source: str, wanted: Mapping[str, str]) -> bool:
+        """Return whether exactly what depends on `source` is rebuilt when it is newer, and every text stays right."""
+        sandbox.put(_aged(made, {source: made.entries[source].data}))
+        after = self._make(sandbox, "all")
+        if after is None or not _holds(after, wanted):
+            return False
+        written = {path for path in self.needs if after.entries[path].mtime_s > NEW_S}
+        return written == rebuilt(self.needs, {source})
+
+    def _change(self, sandbox: Sandbox, made: Tree) -> bool:
+        """Return whether every output is right after every source changed: a touched output is not a rebuilt one."""
+        texts = self.sources = changed_sources(self.texts)
+        sandbox.put(_aged(made, {path: text.encode("utf-8") for path, text in texts.items()}))
+        after = self._make(sandbox, "all")
+        return after is not None and _holds(after, build(self.project, texts))
+
+    def _tidy(self, sandbox: Sandbox, made: Tree, wanted: Mapping[str, str]) -> bool:
+        """Return whether `make clean` leaves no output, and a parallel build from there makes them all."""
+        self.sources = self.texts
+        sandbox.put(_aged(made, {}))
+        cleaned = self._make(sandbox, "clean")
+        if cleaned is None or any(path in cleaned for path in self.needs):
+            return False
+        again = self._make(sandbox, "-j4 all")
+        return again is not None and _holds(again, wanted)
+
+    def _make(self, sandbox: Sandbox, goal: str) -> Tree | None:
+        """Run make; return the tree it leaves, or None where it failed, ran too long, or changed a source."""
+        report = sandbox.shell().run(f"(cd /workspace && exec make {goal} >/dev/null 2>&1)", timeout_s=MAKE_TIMEOUT_S)
+        if report.reason == "lost":
+            raise SandboxLost("the sandbox died while make ran")
+        if not report.ok:
+            return None
+        tree = sandbox.get()
+        return tree if self.sources == {path: tree.text(path) for path in self.sources} else None
+
+
+def _aged(tree: Tree, newer: Mapping[str, bytes]) -> Tree:
+    """Return the files of `tree` (no directories) as equally old, but for `newer`, which have new data too."""
+    files = {path: entry for path, entry in tree.entries.items() if entry.kind == "file"}
+    aged = {path: replace(entry, mtime_s=OLD_S) for path, entry in files.items()}
+    return Tree({**aged, **{path: Entry("file", 0o644, data, TOUCHED_S) for path, data in newer.items()}})
+
+
+def _holds(tree: Tree, wanted: Mapping[str, str]) -> bool:
+    """Return whether every output is there, a file with the right text."""
+    return all(
+        (entry := tree.get(path)) is not None and entry.kind == "file" and entry.data == text.encode("utf-8")
+        for path, text in wanted.items()
+    )

@@ -1,0 +1,80 @@
+"""The attacks, the files and the clean-up once more, as an ordinary user: that is another half of the code."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import polyathlon
+
+NOBODY = 65534
+TESTS = Path(__file__).parent
+CHECKED = (
+    "test_attacks.py",
+    "test_trees.py",
+    "test_leaks.py",
+    "test_shell.py::test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again",
+    "test_limits.py::test_processes",
+    "test_limits.py::test_memory_of_one_process",
+    "test_choose.py::test_the_default_room_holds_and_opens",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.isolation
+@pytest.mark.skipif(os.geteuid() != 0, reason="the whole suite runs as an ordinary user already")
+def test_all_of_it_holds_for_an_ordinary_user() -> None:
+    folder = Path(tempfile.mkdtemp(prefix="polyathlon-"))
+    try:
+        folder.chmod(0o755)
+        shutil.copytree(TESTS, folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
+        package = Path(polyathlon.__file__).parent
+        shutil.copytree(package, folder / "polyathlon", ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copyfile(TESTS.parents[2] / "pyproject.toml", folder / "pyproject.toml")
+        python, path = _reachable_python(folder)
+        answer = subprocess.run(
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{name}" for name in CHECKED)],
+            cwd=folder,
+            env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
+            user=NOBODY,
+            group=NOBODY,
+            extra_groups=[],
+            capture_output=True,
+            text=True,
+            timeout=200,
+            check=False,
+        )
+        assert answer.returncode == 0, answer.stdout[-5000:] + answer.stderr[-2000:]
+        assert "passed" in answer.stdout
+    finally:
+        shutil.rmtree(folder)
+
+
+def _reachable_python(folder: Path) -> tuple[str, str]:
+    """Return an interpreter of our version that nobody may run, and its PYTHONPATH."""
+    packages = str(Path(pytest.__file__).parents[1])
+    path = f"{folder}:{packages}"
+    for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
+        try:
+            tried = subprocess.run(
+                [python, "-c", "import pytest, polyathlon"],
+                cwd=folder,
+                env={"PYTHONPATH": path},
+                user=NOBODY,
+                group=NOBODY,
+                extra_groups=[],
+                capture_output=True,
+                timeout=60,
+                check=False,
+            )
+        except OSError:
+            continue
+        if tried.returncode == 0:
+            return python, path
+    pytest.skip("no Python of this version, with these packages, can be run by another user on this machine")
