@@ -12,8 +12,8 @@ from typing import TypeAlias
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 
-_PLAIN = frozenset((bool, int, str, type(None)))
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+_PLAIN = frozenset((bool, int, str, type(None)))
 
 
 def canonical_json(value: Json, *, where: str = "value") -> str:
@@ -42,7 +42,6 @@ def _fault(value: object) -> tuple[str, Exception] | None:
     Places are put together on the way out of a fault only: a long key over a long list must cost nothing.
     """
     if type(value) in _PLAIN:
-<<<<<<< HEAD
         return None
     if isinstance(value, Mapping):
         for key, inner in value.items():
@@ -64,27 +63,6 @@ def _leaf_fault(value: object) -> tuple[str, Exception] | None:
     if math.isfinite(value):
         return None
     return "", ValueError(f"is {value}; JSON has no such number. Use None or a string.")
-=======
-        return
-    if isinstance(value, list | tuple):
-        inside = [(f"[{place}]", inner) for place, inner in enumerate(value) if type(inner) not in _PLAIN]
-    elif isinstance(value, Mapping):
-        for key in value:
-            if type(key) is not str:
-                raise TypeError(f"{where} has the key {key!r}; keys must be strings.")
-        inside = [(f".{key}", inner) for key, inner in value.items() if type(inner) not in _PLAIN]
-    else:
-        return _check_float(value, where)
-    for place, inner in inside:
-        check_json(inner, where=where + place)
-
-
-def _check_float(value: object, where: str) -> None:
-    if type(value) is not float:
-        raise TypeError(f"{where} is a {type(value).__name__}; use plain JSON (int() and float() turn numpy numbers).")
-    if not math.isfinite(value):
-        raise ValueError(f"{where} is {value}; JSON has no such number. Use None or a string.")
->>>>>>> bench
 
 
 def content_hash(value: Json, *, where: str = "value") -> str:
