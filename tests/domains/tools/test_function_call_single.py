@@ -6,7 +6,7 @@ import time
 import pytest
 
 from polyathlon import Call, Json, Task, Verdict
-from polyathlon.env import LateRoom
+from polyathlon.sandbox.choose import default_room
 from polyathlon_domains.tools._arguments import DATE, GRAMS, MINUTES, TIME
 from polyathlon_domains.tools._calls import told
 from polyathlon_domains.tools._functions import ALL
@@ -30,9 +30,9 @@ def _judge(wanted: list[Json], message: str) -> Verdict:
         {"calls": wanted},
         "0",
     )
-    workspace = DOMAIN.open_workspace(task, LateRoom())
+    workspace = DOMAIN.open_workspace(task, default_room())
     workspace.act(message)
-    return DOMAIN.verifier.judge(task, workspace.evidence(), LateRoom())
+    return DOMAIN.verifier.judge(task, workspace.evidence(), default_room())
 
 
 def _calls(*calls: Json) -> str:
