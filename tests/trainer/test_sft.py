@@ -16,7 +16,9 @@ from polyathlon_trainer.state import SftState
 COPY = DomainCard("toys/toy.copy-v1", levels=3, max_turns=1)
 NEXT = DomainCard("toys/toy.next-v1", levels=2, max_turns=1, weight=3.0)
 DOOR = DomainCard("toys/toy.door-v1", levels=2, max_turns=4)
-RULES = ReferenceRules(seed=0, stage="sft", max_new_tokens=32, max_context_tokens=300, sandbox_tasks=4)
+RULES = ReferenceRules(
+    seed=0, stage="sft", max_prompt_tokens=200, max_new_tokens=32, max_context_tokens=300, sandbox_tasks=4
+)
 CHAT = ByteChat(200)
 
 
@@ -87,6 +89,15 @@ def test_a_domain_whose_references_never_fit_gives_its_share_to_the_others(crew:
     assert {example.domain_id for example in tight.batch(30)} == {COPY.id}
     assert tight.shut == (DOOR.id,)
     tight.close()
+
+
+def test_a_prompt_that_had_to_be_cut_is_not_imitated(crew: Crew) -> None:
+    # "copy abcd" takes 10 ids, then 11 and 12
+    chat = ByteChat(11)
+    source = ReferenceStream([COPY], crew, chat, replace(RULES, max_prompt_tokens=11), SftState())
+    assert {chat.decode(example.prompt_ids)[:5] + str(len(example.prompt_ids)) for example in source.batch(20)} == {
+        "copy 10"
+    }
 
 
 def test_when_no_reference_fits_at_all_that_is_said(crew: Crew) -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from polyathlon_trainer.config.load import load_config
-from polyathlon_trainer.stages import Length, length_of, next_stage, stage_order, within_budget
+from polyathlon_trainer.stages import Length, length_of, next_stage, rest_of_budget, stage_order, within_budget
 
 STEPS, SECONDS = {"sft": 9, "rl": 40}, {"sft": 10.0, "rl": 80.0}
 
@@ -50,7 +50,7 @@ def test_in_an_ordered_run_even_the_controls_count_steps() -> None:
 
 
 def test_a_budget_shortens_stages_and_examinations_in_proportion() -> None:
-    config = within_budget(load_config(None, ["budget_minutes=4", "sft.minutes=2"]))
+    config = within_budget(load_config(None, ["budget_minutes=4.5", "sft.minutes=2"]))
     assert config.sft.minutes == pytest.approx(1.0)
     assert config.rl.minutes == pytest.approx(1.5)
     assert (config.eval.prompts, config.eval.guard_prompts) == (64, 32)
@@ -64,3 +64,19 @@ def test_a_generous_budget_changes_nothing() -> None:
 
 def test_a_budget_leaves_counted_steps_alone() -> None:
     assert within_budget(load_config(None, ["budget_minutes=1", "rl.steps=7"])).rl.steps == 7
+
+
+def test_a_run_with_nothing_set_has_a_budget_and_one_with_a_length_has_none() -> None:
+    assert within_budget(load_config(None)).budget_minutes == 9.5
+    assert within_budget(load_config(None, ["rl.minutes=60"])).budget_minutes is None
+
+
+def test_rl_leaves_room_for_the_last_examination() -> None:
+    config = load_config(None, ["budget_minutes=5"])
+    planned = Length(seconds=200.0)
+    # 300 s in all, 150 gone, the examination took 40: 300 - 150 - 46
+    cut = rest_of_budget(config, planned, elapsed_s=150.0, seconds_done={"sft-exam": 40.0})
+    assert cut.seconds == pytest.approx(104.0)
+    assert rest_of_budget(config, planned, elapsed_s=10.0, seconds_done={"sft-exam": 40.0}) == planned
+    assert rest_of_budget(config, planned, elapsed_s=290.0, seconds_done={}).seconds == 20.0
+    assert rest_of_budget(config, Length(steps=9), elapsed_s=290.0, seconds_done={}) == Length(steps=9)

@@ -46,10 +46,10 @@ def examine(
     temperature: float,
     collect: Collect,
 ) -> Exam:
-    """Ask each domain its first `num_prompts` held-out tasks, `num_samples` times each (once when greedy)."""
+    """Ask each domain its first `num_prompts` held-out tasks, `num_samples` times each."""
     return _ask(
         {card.id: [exam_key(card, place) for place in range(num_prompts[card.id])] for card in cards},
-        num_samples=num_samples if temperature > 0 else 1,
+        num_samples=num_samples,
         temperature=temperature,
         collect=collect,
     )

@@ -23,6 +23,7 @@ def imitate(run: Running, stage: Stage, length: Length) -> None:
     rules = ReferenceRules(
         seed=config.seed,
         stage=stage,
+        max_prompt_tokens=config.rl.max_prompt_tokens,
         max_new_tokens=config.rl.max_new_tokens,
         max_context_tokens=config.rl.max_context_tokens,
         sandbox_tasks=config.sft.sandbox_tasks,
@@ -66,7 +67,8 @@ def _step(run: Running, stage: Stage, stream: ReferenceStream, length: Length) -
 def _report_left_out(run: Running, stream: ReferenceStream) -> None:
     for domain_id in stream.shut:
         run.note(
-            f"{domain_id}: none of its levels is imitated: references are longer than rl.max_new_tokens or "
-            f"rl.max_context_tokens allow, or did not pass ({stream.left_out.get(domain_id, 0)} tried).",
+            f"{domain_id}: none of its levels is imitated: prompt or answer is longer than rl.max_prompt_tokens, "
+            f"rl.max_new_tokens or rl.max_context_tokens allow, or its reference did not pass "
+            f"({stream.left_out.get(domain_id, 0)} tried).",
             domain_id=domain_id,
         )

@@ -30,7 +30,7 @@ from polyathlon_trainer.prepare import Usable, usable_domains
 from polyathlon_trainer.reinforce import reinforce
 from polyathlon_trainer.rollout.crew import Crew, CrewRules
 from polyathlon_trainer.running import Interrupted, Interrupts, Running, StoppedByGuard
-from polyathlon_trainer.stages import END, Length, exam_of, length_of, stage_order
+from polyathlon_trainer.stages import END, Length, exam_of, length_of, rest_of_budget, stage_order
 from polyathlon_trainer.state import RunState
 
 SETTINGS = "run.yaml"
@@ -170,6 +170,9 @@ def _one_stage(run: Running) -> None:
     if stage in ("sft-continued", "rl-shuffled") and run.state.step == 0:
         run.policy.learner.load_state_dict(run.checkpoints.load("sft-last").learner)
     length = _length(run.config, run.state, stage)
+    if stage == "rl":
+        before_s = run.run_s - run.stage_s
+        length = rest_of_budget(run.config, length, elapsed_s=before_s, seconds_done=run.state.seconds_done)
     if stage.startswith("sft"):
         imitate(run, cast(Stage, stage), length)
     else:

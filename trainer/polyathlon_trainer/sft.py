@@ -33,10 +33,14 @@ class NothingToImitate(PolyathlonError):
 
 @dataclass(frozen=True, slots=True)
 class ReferenceRules:
-    """What fits, in ids; how far a reference may go; and how many tasks of a dear domain are played at all."""
+    """What fits, in ids, and how many tasks of a dear domain are played at all.
+
+    A prompt must be shorter than its bound: at the bound it may have been cut.
+    """
 
     seed: int
     stage: str
+    max_prompt_tokens: int
     max_new_tokens: int
     max_context_tokens: int
     sandbox_tasks: int
@@ -113,8 +117,9 @@ class ReferenceStream:
         held = {domain_id: share for domain_id, share in self._shares.items() if not self._is_shut(domain_id)}
         if not held:
             raise NothingToImitate(
-                f"No reference of {len(self._cards)} domains fits {self._rules.max_new_tokens} new tokens and "
-                f"{self._rules.max_context_tokens} in all. Raise rl.max_new_tokens, or skip imitation by sft.steps=0."
+                f"No reference of {len(self._cards)} domains fits {self._rules.max_prompt_tokens} ids of prompt, "
+                f"{self._rules.max_new_tokens} of answer and {self._rules.max_context_tokens} in all. Raise "
+                "rl.max_prompt_tokens or rl.max_new_tokens, or skip imitation by sft.steps=0."
             )
         total = sum(held.values())
         if max(self._credit[domain_id] for domain_id in held) <= 0:
@@ -190,6 +195,8 @@ class ReferenceStream:
             turns.append((self._chat.encode_turn(action), () if last else self._chat.reply(observation)))
         total = len(prompt_ids) + sum(len(written) + len(observed) for written, observed in turns)
         longest = max(len(written) for written, _ in turns)
+        if len(prompt_ids) >= self._rules.max_prompt_tokens:
+            return None  # the chat has cut its middle: to answer it is to make things up
         if longest > self._rules.max_new_tokens or total > self._rules.max_context_tokens:
             return None
         return SftExample(prompt_ids, tuple(turns), domain_id)

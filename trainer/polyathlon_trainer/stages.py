@@ -14,8 +14,12 @@ Timed = TypeVar("Timed", SftConfig, RlConfig)
 
 END = "end"
 TRAINING = ("sft", "rl", "sft-continued", "rl-shuffled")
-USUAL_MINUTES = 8.0
+USUAL_MINUTES = 9.0
 """What a run with default stages and examinations takes in all; a budget is measured against it."""
+DEFAULT_BUDGET_MINUTES = 9.5
+EXAM_RESERVE = 1.15
+"""How much longer than the first examination the last one may take."""
+MIN_RL_S = 20.0
 MIN_PROMPTS = 16
 
 
@@ -74,10 +78,30 @@ def length_of(
     return Length(seconds=seconds_done.get("rl", 0.0))
 
 
+def rest_of_budget(
+    config: RunConfig, planned: Length, *, elapsed_s: float, seconds_done: Mapping[str, float]
+) -> Length:
+    """Return the length of RL, cut so that the last examination still fits in the budget.
+
+    `elapsed_s` is what the run took before this stage. Counted steps are left alone.
+    """
+    if planned.seconds is None or config.budget_minutes is None:
+        return planned
+    rest_s = 60.0 * config.budget_minutes - elapsed_s - EXAM_RESERVE * seconds_done.get(exam_of("sft"), 0.0)
+    return Length(seconds=min(planned.seconds, max(MIN_RL_S, rest_s)))
+
+
 def within_budget(config: RunConfig) -> RunConfig:
-    """Return `config` with its timed stages and its examinations shortened to `budget_minutes`, if there is one."""
+    """Return `config` with its timed stages and its examinations shortened to `budget_minutes`, if there is one.
+
+    A run whose stages are all left at their defaults gets a budget too.
+    """
     if config.budget_minutes is None:
-        return config
+        lengths = (config.sft.minutes, config.sft.steps, config.rl.minutes, config.rl.steps)
+        if any(length is not None for length in lengths):
+            return config
+        config = msgspec.structs.replace(config, budget_minutes=DEFAULT_BUDGET_MINUTES)
+    assert config.budget_minutes is not None
     scale = min(1.0, config.budget_minutes / USUAL_MINUTES)
     prompts = max(min(MIN_PROMPTS, config.eval.prompts), round(config.eval.prompts * scale))
     examination = msgspec.structs.replace(

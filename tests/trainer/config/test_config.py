@@ -42,7 +42,10 @@ def test_a_file_overrides_defaults_and_set_overrides_the_file(tmp_path: Path) ->
         ("sft: {minutes: 1, steps: 5}", ["sft has minutes and steps"]),
         ("rl: {ordered: true, steps: 5, max_staleness: 1}\nsft: {steps: 1}", ["max_staleness 0"]),
         ("rl: {ordered: true, minutes: 5}", ["sft.steps and rl.steps"]),
-        ("rl: {max_context_tokens: 100}", ["rl.max_context_tokens is 100", "256"]),
+        (
+            "rl: {max_context_tokens: 100, max_prompt_tokens: 90, max_new_tokens: 20}",
+            ["rl.max_context_tokens is 100", "110"],
+        ),
         ("- a", ["holds a list"]),
         ("a: [", ["not valid YAML"]),
     ],

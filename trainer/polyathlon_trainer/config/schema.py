@@ -14,7 +14,7 @@ Whole = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 
-DEFAULT_SFT_MINUTES = 2.5
+DEFAULT_SFT_MINUTES = 3.75
 DEFAULT_RL_MINUTES = 3.0
 
 
@@ -59,7 +59,7 @@ class RlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     group_size: Annotated[int, Meta(ge=2)] = 8
     groups_per_step: Count = 63
     temperature: Positive = 1.0
-    max_new_tokens: Count = 64
+    max_new_tokens: Count = 80
     max_prompt_tokens: Annotated[int, Meta(ge=8)] = 192
     max_context_tokens: Annotated[int, Meta(ge=16)] = 320
     max_turns: Count = 3
@@ -73,6 +73,8 @@ class RlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class EvalConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The held-out examination: the same tasks every time, seeds fixed.
 
+    `samples` a prompt are drawn at temperature 1, `other_samples` at any other.
+
     A domain that needs a sandbox and earns nothing on its first `probe_prompts` is asked no more of them in this run.
     During RL the first `guard_prompts` are asked every `guard_every_steps` steps (0: never) to notice a domain that
     falls; after `guard_patience` such examinations with a fall the run stops.
@@ -80,6 +82,7 @@ class EvalConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     prompts: Count = 128
     samples: Count = 4
+    other_samples: Count = 1
     temperatures: tuple[NotNegative, ...] = (1.0, 0.5, 0.0)
     probe_prompts: Count = 16
     guard_prompts: Count = 32
@@ -106,8 +109,9 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes any GPU it finds.
 
     `out` is the run's folder, by default a new one under runs/. `budget_minutes` shortens both stages and the
-    examinations in proportion, so that the whole run fits. `controls` adds, at equal compute, SFT simply continued and
-    RL on rewards shuffled within their groups; it doubles the time.
+    examinations in proportion, so that the run fits in it, controls aside; a run with no length set has 9.5 minutes.
+    `controls` adds, at equal compute, SFT simply continued and RL on rewards shuffled within their groups; it doubles
+    the time.
     """
 
     model: str = "tiny"
