@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
 _PLAIN = frozenset((bool, int, str, type(None)))
 
 
@@ -23,26 +25,44 @@ def canonical_json(value: Json, *, where: str = "value") -> str:
 
     """
     check_json(value, where=where)
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False)
+    return _CANONICAL.encode(value)
 
 
 def check_json(value: object, *, where: str) -> None:
     """Refuse anything but plain JSON, naming the place: `where.key[3]`."""
+    fault = _fault(value)
+    if fault is not None:
+        place, error = fault
+        raise type(error)(f"{where}{place} {error}")
+
+
+def _fault(value: object) -> tuple[str, Exception] | None:
+    """Return where the first thing in `value` that is no plain JSON stands, and what it is.
+
+    Places are put together on the way out of a fault only: a long key over a long list must cost nothing.
+    """
     if type(value) in _PLAIN:
-        return
+        return None
     if isinstance(value, Mapping):
         for key, inner in value.items():
             if type(key) is not str:
-                raise TypeError(f"{where} has the key {key!r}; keys must be strings.")
-            check_json(inner, where=f"{where}.{key}")
-    elif isinstance(value, list | tuple):
-        for place, inner in enumerate(value):
-            check_json(inner, where=f"{where}[{place}]")
-    elif type(value) is float:
-        if not math.isfinite(value):
-            raise ValueError(f"{where} is {value}; JSON has no such number. Use None or a string.")
-    else:
-        raise TypeError(f"{where} is a {type(value).__name__}; use plain JSON (int() and float() turn numpy numbers).")
+                return "", TypeError(f"has the key {key!r}; keys must be strings.")
+            if (found := _fault(inner)) is not None:
+                return f".{key}{found[0]}", found[1]
+        return None
+    if isinstance(value, list | tuple):
+        found_at = ((place, found) for place, inner in enumerate(value) if (found := _fault(inner)) is not None)
+        return next(((f"[{place}]{found[0]}", found[1]) for place, found in found_at), None)
+    return _leaf_fault(value)
+
+
+def _leaf_fault(value: object) -> tuple[str, Exception] | None:
+    if type(value) is not float:
+        kind = type(value).__name__
+        return "", TypeError(f"is a {kind}; use plain JSON (int() and float() turn numpy numbers).")
+    if math.isfinite(value):
+        return None
+    return "", ValueError(f"is {value}; JSON has no such number. Use None or a string.")
 
 
 def content_hash(value: Json, *, where: str = "value") -> str:
@@ -51,14 +71,16 @@ def content_hash(value: Json, *, where: str = "value") -> str:
 
 
 MAX_JSON_CHARS = 200_000
+MAX_JSON_DEPTH = 100
+_TOO_DEEP = f"the JSON is nested too deep; at most {MAX_JSON_DEPTH} are read"
 
 
 def parse_json(text: str) -> Json:
     """Return the JSON value that `text` is, read strictly: nothing before or after it but white space.
 
     Raises:
-        ValueError: not JSON; NaN, an infinity or a number that overflows; a key given twice; nested too deep; longer
-            than 200,000 characters. The message can be shown to whoever wrote the text.
+        ValueError: not JSON; NaN, an infinity or a number that overflows; a key given twice; nested deeper than 100;
+            longer than 200,000 characters. The message can be shown to whoever wrote the text.
 
     """
     value, end = parse_json_prefix(text)
@@ -75,17 +97,29 @@ def parse_json_prefix(text: str, start: int = 0) -> tuple[Json, int]:
     try:
         value, end = _STRICT.raw_decode(text, begin)
     except RecursionError:
-        raise ValueError("the JSON is nested too deep") from None
+        raise ValueError(_TOO_DEEP) from None
     except json.JSONDecodeError as error:
         raise ValueError(f"no valid JSON: {error.msg} at character {error.pos}") from None
+    if _deeper_than(value, MAX_JSON_DEPTH):  # so that whoever reads it may recurse
+        raise ValueError(_TOO_DEEP)
     return value, end
+
+
+def _deeper_than(value: Json, depth: int) -> bool:
+    layer: list[Json] = [value]
+    for _ in range(depth + 1):
+        boxes = [item for item in layer if isinstance(item, dict | list)]
+        if not boxes:
+            return False
+        layer = [inner for box in boxes for inner in (box.values() if isinstance(box, dict) else box)]
+    return True
 
 
 def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        keys = [key for key, _ in pairs]
-        raise ValueError(f"the key {next(key for key in keys if keys.count(key) > 1)!r} is given twice")
+        counts = Counter(key for key, _ in pairs)
+        raise ValueError(f"the key {counts.most_common(1)[0][0][:40]!r} is given twice")
     return value
 
 

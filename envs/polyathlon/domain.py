@@ -162,6 +162,16 @@ class Verdict:
         if self.passed and self.reward != 1.0:
             raise DomainError(f"A passed episode has reward 1, not {self.reward}.")
 
+    def as_dict(self) -> dict[str, float | bool | str | dict[str, float] | None]:
+        """Return the fields by name, a fresh dict each time: what `info["verdict"]` holds."""
+        return {
+            "reward": self.reward,
+            "passed": self.passed,
+            "valid": self.valid,
+            "reason": self.reason,
+            "parts": dict(self.parts),
+        }
+
     @classmethod
     def passing(cls, parts: Mapping[str, float] | None = None) -> Verdict:
         """Return the verdict of a right answer: reward 1."""

@@ -136,7 +136,7 @@ class DomainEnv(gym.Env[str, str]):
         info = {
             "error": observation.error,
             "valid": True,
-            "verdict": asdict(verdict),
+            "verdict": verdict.as_dict(),
             "content_hash": task.content_hash,
         }
         return clip_text(observation.text), reward, observation.finished, not observation.finished, info
@@ -147,7 +147,7 @@ class DomainEnv(gym.Env[str, str]):
         message = f"{task.id}: {verdict.reason}. The episode is invalid and must be discarded, not scored 0."
         if self._lost == "raise":
             raise EpisodeLost(message, kind)
-        return message, 0.0, False, True, {"error": True, "valid": False, "lost": kind, "verdict": asdict(verdict)}
+        return message, 0.0, False, True, {"error": True, "valid": False, "lost": kind, "verdict": verdict.as_dict()}
 
     def _step_reward(self, task: Task, evidence: Evidence) -> float:
         progress = getattr(self._domain.verifier, "progress", None)
@@ -160,6 +160,8 @@ class DomainEnv(gym.Env[str, str]):
         return reward
 
     def _options(self, options: Mapping[str, Any]) -> tuple[int, Split]:
+        if not options:
+            return self._level, self._split
         for key in options:
             if key not in ("level", "split"):
                 raise ValueError(f"Unknown option {key!r}.{did_you_mean(str(key), ['level', 'split'])}")

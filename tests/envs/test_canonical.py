@@ -1,4 +1,6 @@
+import contextlib
 import math
+import time
 
 import pytest
 
@@ -37,6 +39,9 @@ def test_what_is_no_json_is_refused(value: object) -> None:
         ("[1e999]", "finite"),
         ('{"a": 1, "a": 2}', "'a' is given twice"),
         ("[" * 100_000, "nested too deep"),
+        ("[" * 101 + "]" * 101, "nested too deep"),
+        ('{"a":' * 900 + "1" + "}" * 900, "nested too deep"),
+        ("{" + ",".join(f'"{k}": 0' for k in range(10_000)) + ', "9": 1}', "'9' is given twice"),
         ("[1] [2]", "more text"),
         ("", "no valid JSON"),
         ("7" * 5_000, "digits"),
@@ -46,6 +51,26 @@ def test_what_is_no_json_is_refused(value: object) -> None:
 def test_strict_json_refuses(text: str, complaint: str) -> None:
     with pytest.raises(ValueError, match=complaint):
         parse_json(text)
+
+
+def test_what_is_read_can_be_written_again() -> None:
+    text = "[" * 100 + "]" * 100
+    assert canonical_json(parse_json(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"' + "k" * 90_000 + '": [' + "1," * 40_000 + "1]}",
+        "{" + ",".join(f'"{k}":0' for k in range(20_000)) + ',"19999":1}',
+    ],
+    ids=["a long key over a long list", "a late key given twice"],
+)
+def test_reading_and_writing_cost_no_more_than_the_text(text: str) -> None:
+    began = time.process_time()
+    with contextlib.suppress(ValueError):
+        canonical_json(parse_json(text))
+    assert time.process_time() - began < 1.0  # 0.05 s; a cost that grows with the square takes 5 s and more
 
 
 def test_a_json_value_is_found_with_its_end() -> None:

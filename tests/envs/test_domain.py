@@ -1,4 +1,5 @@
 import math
+from dataclasses import fields
 
 import pytest
 
@@ -30,6 +31,14 @@ def test_a_verdict_that_contradicts_itself_is_refused(reward: float | None, pass
 
 def test_an_invalid_verdict_has_no_reward() -> None:
     assert Verdict.invalid("the judge died").reward is None
+
+
+def test_a_verdict_as_a_dict_holds_every_field_and_shares_nothing() -> None:
+    verdict = Verdict.failing("half way", progress=0.5, parts={"steps": 0.5})
+    row = verdict.as_dict()
+    assert row == {"reward": 0.25, "passed": False, "valid": True, "reason": "half way", "parts": {"steps": 0.5}}
+    assert set(row) == {field.name for field in fields(Verdict)}
+    assert row["parts"] is not verdict.parts
 
 
 def test_trees_of_equal_content_have_equal_digests_whatever_their_times() -> None:

@@ -1,3 +1,4 @@
+import hashlib
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,3 +73,9 @@ def test_a_core_with_a_numpy_number_is_a_domain_error_with_its_place() -> None:
 def test_children_of_a_seed_are_independent_of_each_other() -> None:
     assert child("a", 1, 2).integers(2**62) != child("a", 12).integers(2**62)
     assert child("a", 1).integers(2**62) == child("a", 1).integers(2**62)
+
+
+def test_a_child_is_pcg64_on_the_first_sixteen_bytes_of_the_hash() -> None:
+    digest = hashlib.sha256(b'["a",1]').digest()
+    expected = np.random.Generator(np.random.PCG64(int.from_bytes(digest[:16], "big")))
+    assert child("a", 1).bit_generator.state == expected.bit_generator.state

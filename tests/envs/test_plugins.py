@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import sysconfig
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -44,20 +45,45 @@ def run(*command: str, **env: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The interpreter of a venv that holds our wheel, the example plugin's, and the libraries of this one."""
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of our wheel and the example plugin's."""
     folder = tmp_path_factory.mktemp("plugins")
     for project in (ROOT, ROOT / "examples" / "plugin"):
         built = run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(project))
         assert built.returncode == 0, built.stderr[-2000:]
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python(wheels: Path) -> str:
+    """The interpreter of a venv that holds both wheels, and the libraries of this one."""
+    folder = wheels
     run(sys.executable, "-m", "venv", "--without-pip", str(folder / "venv"))
     interpreter = str(folder / "venv" / "bin" / "python")
     site = next((folder / "venv" / "lib").glob("python*/site-packages"))
-    wheels = [str(path) for path in folder.glob("*.whl")]
-    installed = run(sys.executable, "-m", "pip", "--python", interpreter, "install", "--no-deps", "--no-index", *wheels)
+    paths = [str(path) for path in folder.glob("*.whl")]
+    installed = run(sys.executable, "-m", "pip", "--python", interpreter, "install", "--no-deps", "--no-index", *paths)
     assert installed.returncode == 0, installed.stderr[-2000:]
     (site / "libraries.pth").write_text(sysconfig.get_paths()["purelib"] + "\n")
     return interpreter
+
+
+def test_the_wheel_holds_every_file_of_the_three_packages_and_the_registry(wheels: Path) -> None:
+    (wheel,) = wheels.glob("polyathlon-*.whl")
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    folders = [ROOT / "envs" / "polyathlon", ROOT / "domains" / "polyathlon_domains", ROOT / "trainer"]
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    kept = [path for path in files if "__pycache__" not in path.parts and not path.name.startswith(".")]
+    wanted = {str(path.relative_to(ROOT)).partition("/")[2] for path in kept} | {"polyathlon/registry.yaml"}
+    assert held == wanted
+    assert wanted > {
+        "polyathlon/cli/new_domain.py.txt",
+        "polyathlon/sandbox/launcher/serve.py",
+        "polyathlon/py.typed",
+        "polyathlon_domains/py.typed",
+        "polyathlon_trainer/observe/report.html.j2",
+        "polyathlon_trainer/py.typed",
+    }
 
 
 def test_a_plugin_installed_as_a_wheel_is_made_like_our_own(python: str) -> None:

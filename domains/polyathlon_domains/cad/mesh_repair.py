@@ -160,8 +160,9 @@ def _gaps(mesh: Mesh, reference: _Reference, seed: str) -> tuple[float, float]:
         distances(reference.mesh.vertices, mesh),
         distances(mesh.vertices[np.unique(mesh.faces)], reference.mesh),
     )
-    worst = max(float(gap.max(initial=0.0)) for gap in (there, back, *corners))
-    return worst, float(there.mean() + back.mean()) / 2.0 if len(back) else worst
+    worst: float = max(gap.max(initial=0.0).item() for gap in (there, back, *corners))
+    mean: float = (there.mean() + back.mean()).item() / 2.0 if len(back) else worst
+    return worst, mean
 
 
 def _samples(mesh: Mesh, seed: str) -> Floats:
@@ -196,7 +197,7 @@ def _reference(original: str, seed: str) -> _Reference:
     blind = [
         (distances(points, block).mean() + distances(_samples(block, seed), mesh).mean()) / 2.0 for block in blocks
     ]
-    return _Reference(mesh, volume(solid), points, float(min(blind)))
+    return _Reference(mesh, volume(solid), points, min(blind).item())
 
 
 def solve(task: Task) -> Script:

@@ -67,7 +67,10 @@ class VoxelTasks:
 
 @dataclass(frozen=True, slots=True)
 class VoxelVerifier:
-    """Passed: exactly the blocks of the plan, in any order. Else their F1 above what the best solid box would get."""
+    """Passed: exactly the blocks of the plan, in any order. Else their F1 above what costs no work:
+
+    the best solid box, and the blocks that the plan names outright.
+    """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         got = (evidence.answer or "").replace(",", " ").split()
@@ -78,7 +81,8 @@ class VoxelVerifier:
         if sorted(got) == sorted(wanted):
             return Verdict.passing()
         f1 = bag_f1(got, wanted)
-        return Verdict.failing("other blocks", progress=above(f1, best_box_f1(cells)), parts={"f1": f1})
+        zero = max(best_box_f1(cells), bag_f1(_told(_steps(task.hidden["steps"])), wanted))
+        return Verdict.failing("other blocks", progress=above(f1, zero), parts={"f1": f1})
 
 
 def solve(task: Task) -> Script:
@@ -133,6 +137,7 @@ def exploits(task: Task) -> Sequence[Attempt]:
         Attempt("every cell in every material", (" ".join(write_cell(cell, c) for cell in grid for c in LETTERS),)),
         Attempt("the example of the prompt", ("012R",)),
         Attempt("named cells in every material", (" ".join(cell + c for cell in named for c in LETTERS),)),
+        Attempt("named cells in the letter beside them", (" ".join(_told(_steps(task.hidden["steps"]))),)),
         Attempt("one block of the answer", (write_cell(next(iter(cells)), letter),)),
         Attempt("blocks glued together", ("".join(_blocks(cells)),)),
         Attempt("full-width digits", (" ".join("\uff10" + block[1:] for block in _blocks(cells)),)),
@@ -149,6 +154,11 @@ def _built(task: Task) -> dict[Cell, str]:
 
 def _blocks(cells: dict[Cell, str]) -> list[str]:
     return [write_cell(cell, letter) for cell, letter in cells.items()]
+
+
+def _told(steps: Sequence[Step]) -> list[str]:
+    """Return the blocks that stand in the prompt: where each row and stair begins."""
+    return [write_cell(cell_of(step[2]), str(step[1])[0]) for step in steps if step[0] in ("row", "stair")]
 
 
 def _try(steps: Sequence[Step]) -> list[str]:

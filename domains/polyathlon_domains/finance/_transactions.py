@@ -65,6 +65,10 @@ _CASH = {
     "loan in": _two("cash", "loan", "Got a loan of {a}.", "The bank lent us {a} in cash.", "Borrowed {a} cash."),
     "capital in": _two("cash", "capital", "Owner put in {a} cash.", "Owner paid in {a} as capital."),
     "repair": _two("repairs", "cash", "Paid repairs of {a}.", "Repairs of {a} paid in cash."),
+    "prepayment in": _two("cash", "deferred", "A client prepaid {a} cash.", "Got {a} cash for goods due next year."),
+    "machine out": _two(
+        "cash", "machines", "Sold a machine at book value, {a} cash.", "Machine sold at cost: {a} cash."
+    ),
 }
 _CREDIT = {
     "credit sale": _two("debtors", "sales", "Sold goods for {a} on credit.", "Invoiced a client {a} for goods."),

@@ -15,7 +15,7 @@ from polyathlon.canonical import expect_int, expect_list, expect_map, expect_tex
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.money import read_money, write_money
 from polyathlon.verify.numbers import read_number
-from polyathlon.verify.text import bag_f1
+from polyathlon.verify.text import above, bag_f1
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.finance._transactions import ACCOUNTS, KINDS, LEVELS, draw_numbers, quantities
 
@@ -25,6 +25,7 @@ PROMPTS = (
     "{story}\n{chart}\nBook like 900 D 1.00; 901 C 1.00",
 )
 UNBALANCED = 0.25
+NUM_DECOYS = {"cash": 4}
 MAX_LINES = 100
 MAX_CHARS = 20_000
 _OWN_CODES_FROM = 2  # below this level the accounts have the house's fixed codes
@@ -56,7 +57,7 @@ class JournalTasks:
         name = expect_text(core["kind"])
         kind = KINDS[name]
         codes = {account: expect_int(code) for account, code in expect_map(core["codes"]).items()}
-        decoys = _decoys(codes, rng, 1 if kind.shape == "cash" else 2)
+        decoys = _decoys(codes, rng, NUM_DECOYS.get(kind.shape, 2))
         chart = [f"{code} {ACCOUNTS[account][1]}" for account, code in sorted({**codes, **decoys}.items())]
         numbers = {key: expect_int(number) for key, number in expect_map(core["numbers"]).items()}
         cents = quantities(kind, numbers)
@@ -72,7 +73,10 @@ class JournalTasks:
 
 @dataclass(frozen=True, slots=True)
 class JournalVerifier:
-    """Passed: the lines, netted by account and side, are the entry. Else their F1, a quarter of it when unbalanced."""
+    """Passed: the lines, netted by account and side, are the entry. Else their F1, a quarter of it when unbalanced.
+
+    The F1 counts above that of one right line among two: "cash, and something else" is right that far without reading.
+    """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         wanted = Counter(f"{code} {side} {cents}" for code, side, cents in _entry(task))
@@ -80,10 +84,11 @@ class JournalVerifier:
         if given == wanted:
             return Verdict.passing()
         f1 = bag_f1(given.elements(), wanted.elements())
+        credit = above(f1, 2 / (2 + len(wanted)))
         balanced = given["?"] == 0 and _total(given, "D") == _total(given, "C")
         parts = {"line_f1": f1, "balanced": 1.0 if balanced else 0.0}
         reason = "another entry" if balanced else "the entry does not balance, or holds what is no line"
-        return Verdict.failing(reason, progress=f1 if balanced else UNBALANCED * f1, parts=parts)
+        return Verdict.failing(reason, progress=credit if balanced else UNBALANCED * credit, parts=parts)
 
 
 def read_entry(text: str) -> Counter[str]:
@@ -151,10 +156,15 @@ def distractors(task: Task) -> Sequence[Attempt]:
 def exploits(task: Task) -> Sequence[Attempt]:
     entry = _entry(task)
     amounts = sorted({cents for _, _, cents in entry})
+    (code, side, cents), other = entry[0], expect_int(expect_list(task.hidden["decoys"])[0])
     hedges = [(code, side, cents) for code, _, _ in entry for side in "DC" for cents in amounts]
     suspense = [(999, "D", amounts[0]), (998, "C", amounts[0])]
     return (
         Attempt("both sides of every account", (_write(hedges),)),
+        Attempt(
+            "one line known, the other account picked",
+            (_write([(code, side, cents), (other, "DC"[side == "D"], cents)]),),
+        ),
         Attempt("the example", ("900 D 1.00; 901 C 1.00",)),
         Attempt("suspense accounts", (_write(suspense),)),
         Attempt("accounts without amounts", ("; ".join(f"{code} {side}" for code, side, _ in entry),)),

@@ -34,6 +34,7 @@ PROMPTS = (
 )
 AT_MOST = "Each number at most once"
 ALL = "Use every number exactly once"
+MAX_FILLS = 200
 RULES = "A move is one expression of the given numbers, + - * / and brackets, such as (3+4)*5, with no = sign."
 
 
@@ -59,7 +60,7 @@ class Level:
 
 
 LEVELS = (
-    Level(4, 2, 60, "+-", (2, 120), 5),
+    Level(6, 2, 60, "+-", (2, 120), 2),
     Level(4, 3, 60, "+-*", (10, 250), 5),
     Level(5, 4, 30, "+-*", (100, 999), 10),
     Level(5, 5, 25, "+-*/", (10, 999), 10),
@@ -69,20 +70,23 @@ LEVELS = (
 
 @dataclass(frozen=True, slots=True)
 class CountdownTasks:
-    """The target is the value of a sampled expression; the expression itself is thrown away."""
+    """The target is the value of a sampled expression; the expression itself is thrown away.
+
+    Its pattern over the ranks of the numbers is fixed before them, and filled until it fits: where numbers and
+    pattern are drawn together, one pattern (the sum of the second and third largest) fits far more often than others.
+    """
 
     def draw(self, rng: np.random.Generator, level: int) -> Core:
         shape = LEVELS[level]
         while True:
-            numbers = [int(k) for k in rng.integers(1, shape.largest + 1, size=shape.num_given)]
-            target = value_of(_sample(rng, numbers[: shape.num_used], shape.signs))
-            if target is not None and _fits(shape, numbers, target):
-                return {
-                    "numbers": sorted(numbers),
-                    "target": write_number(target),
-                    "signs": shape.signs,
-                    "all": shape.use_all,
-                }
+            ranks = [int(k) for k in rng.permutation(shape.num_given)[: shape.num_used]]
+            pattern = _sample(rng, ranks, shape.signs)
+            for _ in range(MAX_FILLS):
+                numbers = sorted(int(k) for k in rng.integers(1, shape.largest + 1, size=shape.num_given))
+                target = value_of(_filled(pattern, numbers))
+                if target is not None and _fits(shape, numbers, target):
+                    core: dict[str, Json] = {"numbers": numbers, "target": write_number(target)}
+                    return {**core, "signs": shape.signs, "all": shape.use_all}
 
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
         numbers = [expect_int(k) for k in expect_list(core["numbers"])]
@@ -233,7 +237,7 @@ def _log_gap(value: Fraction, target: Fraction) -> float:
 def _effortless(numbers: Sequence[int], signs: str) -> list[Fraction]:
     """Return what can be written without looking at the target: single numbers, the sum, the largest pair."""
     ordered = sorted(numbers)
-    pair = [apply(sign, Fraction(ordered[-1]), Fraction(ordered[-2])) for sign in signs if sign in "+*"]
+    pair = [apply(sign, Fraction(ordered[-1]), Fraction(ordered[-2])) for sign in signs if sign in ("+", "*")]
     return [*map(Fraction, numbers), Fraction(sum(numbers)), *(value for value in pair if value is not None)]
 
 
@@ -260,11 +264,18 @@ def _sample(rng: np.random.Generator, numbers: Sequence[int], signs: str) -> Exp
     return (sign, _sample(rng, numbers[:cut], signs), _sample(rng, numbers[cut:], signs))
 
 
+def _filled(pattern: Expr, numbers: Sequence[int]) -> Expr:
+    """Return `pattern`, whose numbers are ranks, with the numbers of these ranks."""
+    if isinstance(pattern, int):
+        return numbers[pattern]
+    return (pattern[0], _filled(pattern[1], numbers), _filled(pattern[2], numbers))
+
+
 def _mirrored(expr: Expr) -> Expr:
     if isinstance(expr, int):
         return expr
     sign, left, right = expr[0], _mirrored(expr[1]), _mirrored(expr[2])
-    return (sign, right, left) if sign in "+*" else (sign, left, right)
+    return (sign, right, left) if sign in ("+", "*") else (sign, left, right)
 
 
 def _swapped(expr: Expr) -> Expr:

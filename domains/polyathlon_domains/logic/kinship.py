@@ -1,4 +1,4 @@
-"""From statements about a family, name three relations that follow; each right one beyond the first earns a part."""
+"""From statements about a family, name three relations that follow; what is right beyond half of it earns a part."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ WHOLE_KIN = " No half- or step-kin."
 TWO_GENDERS = " Couples are man and woman."
 NAMES = "Ash Bo Cam Eli Fin Jo Kai Kim Kit Lee Lex Lou Max Mo Pat Rae Rio Rue Sam Sky Val Wyn Zee".split()  # noqa: SIM905  # one line to read
 NUM_ASKS = 3
-BLIND_SHARE = 1 / 3
+MAX_WORD_CHARS = 200
+BLIND_SHARE = 1 / 2
 NEUTRAL_SHARE = 0.25
 CHAIN_SHARE = 0.3
 
@@ -103,11 +104,16 @@ class KinshipTasks:
 
 @dataclass(frozen=True, slots=True)
 class KinshipVerifier:
-    """Passed: all three relations. Else what more than one is worth; the right relation of the wrong gender is half."""
+    """Passed: all three relations. Else what is right beyond half of them; the wrong gender is half right.
+
+    One relation may be told outright, and genders are told too: that much takes no reasoning.
+    """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         wanted = [read_word(word) for word in _words(task)]
-        got = [read_word(plain(part)) for part in (evidence.answer or "").split(",", maxsplit=NUM_ASKS)]
+        got = [
+            read_word(plain(part[:MAX_WORD_CHARS])) for part in (evidence.answer or "").split(",", maxsplit=NUM_ASKS)
+        ]
         if len(got) != len(wanted):
             return Verdict.failing("not three relations with commas between")
         if got == wanted:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,27 @@ FLOOR_RULE = "\n// rounds down."
 
 Expr: TypeAlias = "int | Sequence[Expr | str]"
 """A number, or [operator, left, right]; negative numbers stand for themselves."""
+
+Number: TypeAlias = "int | Fraction"
+
+# "/" alone leaves the integers: they cost a tenth of fractions
+_SIGNS: Mapping[str, Callable[[Any, Any], Number]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "q": operator.floordiv,
+    "/": Fraction,
+}
+
+
+class Step(NamedTuple):
+    """One operation carried out: left sign right = value."""
+
+    left: Number
+    sign: str
+    right: Number
+    value: Number
+
 
 # (operators, operations, largest operand, negative operands?) a level; a lone operation needs large operands for room
 _LEVELS: tuple[tuple[str, int, int, bool], ...] = (
@@ -48,7 +70,7 @@ class ArithmeticTasks:
             if negative:
                 expr = _negate(expr, rng)
             steps = _steps(expr)
-            if steps is not None and _fits(steps[1], _operands(expr)):
+            if steps is not None and _fits(steps, _operands(expr)):
                 return {"expr": expr}
 
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
@@ -57,8 +79,8 @@ class ArithmeticTasks:
         template = PROMPTS[int(rng.integers(len(PROMPTS)))]
         form = FRACTION_FORM if "/" in written.replace("//", "") else ""
         prompt = template.format(expression=written, form=form) + (FLOOR_RULE if "//" in written else "")
-        lines, values = _steps(expr) or ([], [])
-        return Brief(prompt, hidden={"lines": lines, "value": write_number(values[-1])})
+        steps = _steps(expr) or []
+        return Brief(prompt, hidden={"lines": [*map(_write_step, steps)], "value": write_number(steps[-1].value)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +92,7 @@ class ArithmeticVerifier:
         last = read_number(lines[-1], "integer", "fraction") if lines else None
         if last is None:
             return Verdict.failing("the last line is no number")
-        if last == Fraction(expect_text(task.hidden["value"])):
+        if write_number(last) == expect_text(task.hidden["value"]):  # both reduced
             return Verdict.passing()
         wanted = [*map(expect_text, expect_list(task.hidden["lines"]))]
         shown = [re.sub(r"\s+", "", line) for line in lines[:-1]]
@@ -133,10 +155,10 @@ def _reference(task: Task) -> str:
 def _grow(rng: np.random.Generator, operations: int, operators: str, largest: int) -> Expr:
     if operations == 0:
         return int(rng.integers(2, largest + 1))
-    left = int(rng.integers(operations))
-    operator = operators[int(rng.integers(len(operators)))]
+    left = int(rng.integers(operations)) if operations > 1 else 0  # a lone operation has nothing to draw here
+    sign = operators[int(rng.integers(len(operators)))]
     return [
-        operator,
+        sign,
         _grow(rng, left, operators, largest),
         _grow(rng, operations - 1 - left, operators, largest),
     ]
@@ -148,26 +170,27 @@ def _negate(expr: Expr, rng: np.random.Generator) -> Expr:
     return [expr[0], _negate(expr[1], rng), _negate(expr[2], rng)]
 
 
-def _steps(expr: Expr) -> tuple[list[str], list[Fraction]] | None:
-    """Return the step lines and their values in evaluation order, or None where a division has no meaning."""
-    lines: list[str] = []
-    values: list[Fraction] = []
+def _steps(expr: Expr) -> list[Step] | None:
+    """Return the steps in evaluation order, or None where a division has no meaning."""
+    steps: list[Step] = []
 
-    def evaluate(node: Expr | str) -> Fraction | None:
+    def evaluate(node: Expr | str) -> Number:
         if isinstance(node, int):
-            return Fraction(node)
-        left, right = evaluate(node[1]), evaluate(node[2])
-        if left is None or right is None or (node[0] in ("q", "/") and right == 0):
-            return None
-        value = {"+": lambda: left + right, "-": lambda: left - right, "*": lambda: left * right}.get(
-            str(node[0]), lambda: Fraction(left // right) if node[0] == "q" else left / right
-        )()
-        sign = "//" if node[0] == "q" else node[0]
-        lines.append(f"{_operand(left)}{sign}{_operand(right)}={write_number(value)}")
-        values.append(value)
+            return node
+        left, right, sign = evaluate(node[1]), evaluate(node[2]), str(node[0])
+        value = _SIGNS[sign](left, right)
+        steps.append(Step(left, sign, right, value))
         return value
 
-    return None if evaluate(expr) is None else (lines, values)
+    try:
+        evaluate(expr)
+    except ZeroDivisionError:
+        return None
+    return steps
+
+
+def _write_step(step: Step) -> str:
+    return f"{_operand(step.left)}{_written(step.sign)}{_operand(step.right)}={write_number(step.value)}"
 
 
 def _operands(expr: Expr | str) -> set[int]:
@@ -176,23 +199,26 @@ def _operands(expr: Expr | str) -> set[int]:
     return _operands(expr[1]) | _operands(expr[2])
 
 
-def _fits(values: Sequence[Fraction], operands: set[int]) -> bool:
+def _fits(steps: Sequence[Step], operands: set[int]) -> bool:
     """Whether no step runs away, and the value is neither a small one that a guess would hit nor there to copy."""
-    small = all(abs(value.numerator) < 100_000 and value.denominator < 1000 for value in values)
-    last = values[-1]
-    return small and abs(last) not in operands and (abs(last) >= 12 or last.denominator > 6)
+    small = all(abs(step.value.numerator) < 100_000 and step.value.denominator < 1000 for step in steps)
+    last = steps[-1].value
+    return small and abs(last) not in operands and (not -12 < last < 12 or last.denominator > 6)
 
 
-def _operand(value: Fraction) -> str:
+def _operand(value: Number) -> str:
     text = write_number(value)
     return f"({text})" if "/" in text or text.startswith("-") else text
+
+
+def _written(sign: str) -> str:
+    return "//" if sign == "q" else sign
 
 
 def _write(expr: Expr | str, *, outer: bool = True) -> str:
     if isinstance(expr, int):
         return f"({expr})" if expr < 0 and not outer else str(expr)
-    sign = "//" if expr[0] == "q" else expr[0]
-    text = f"{_write(expr[1], outer=False)}{sign}{_write(expr[2], outer=False)}"
+    text = f"{_write(expr[1], outer=False)}{_written(str(expr[0]))}{_write(expr[2], outer=False)}"
     return text if outer else f"({text})"
 
 

@@ -192,7 +192,7 @@ def exploits(task: Task) -> Sequence[Attempt]:
     return (
         Attempt("the first tree's answer by heart", (f"printf '%s\\{'0' if request.odd else 'n'}' {by_heart}",)),
         Attempt("a likely number", ("echo 5",)),
-        Attempt("a random number", ("echo $((RANDOM % 20 + 4))",)),
+        Attempt("a number drawn from a hash", ("echo $(($(pwd | cksum | cut -c1-5) % 20 + 4))",)),
         Attempt("every file", ("find . -type f",)),
         Attempt("every path", ("find . -print0",)),
         Attempt("all files of the place counted", (f"find {request.place} -type f | wc -l",)),

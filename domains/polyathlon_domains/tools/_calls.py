@@ -10,6 +10,8 @@ from polyathlon.canonical import canonical_json
 from polyathlon.verify.text import bag_f1, plain
 
 MAX_COMPARED = 8
+MAX_KEY_CHARS = 60
+"""What is compared of a key; no declared argument has a name that long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +32,7 @@ def told(call: Call, tools: Sequence[ToolSpec]) -> Told:
     leaves: list[str] = []
     for name, value in call.arguments.items():
         if name not in defaults or canonical_json(_settled(value)) != canonical_json(_settled(defaults[name])):
-            leaves += _leaves([name], _settled(value))
+            leaves += _leaves([name[:MAX_KEY_CHARS]], _settled(value))
     return Told(call.name, tuple(sorted(leaves)))
 
 
@@ -75,7 +77,7 @@ def _settled(value: Json) -> Json:
 
 def _leaves(path: list[str | int], value: Json) -> list[str]:
     if isinstance(value, Mapping) and value:
-        return [leaf for key, inner in value.items() for leaf in _leaves([*path, key], inner)]
+        return [leaf for key, inner in value.items() for leaf in _leaves([*path, key[:MAX_KEY_CHARS]], inner)]
     if isinstance(value, list) and value:
         return [leaf for place, inner in enumerate(value) for leaf in _leaves([*path, place], inner)]
     return [canonical_json([*path, value])]

@@ -13,7 +13,7 @@ MAX_EXPONENT = 60
 
 _INTEGER = r"\d+"
 _GROUPED = r"\d{1,3}(?:,\d{3})+"
-_MINUS = "\u2212\u2013\ufe63\uff0d"
+_TO_MINUS = str.maketrans(dict.fromkeys("\u2212\u2013\ufe63\uff0d", "-"))
 
 
 def read_number(text: str, *forms: Form) -> Fraction | None:
@@ -26,8 +26,8 @@ def read_number(text: str, *forms: Form) -> Fraction | None:
     body = text.strip()
     if len(body) > 2 * MAX_DIGITS:
         return None
-    for sign in _MINUS:
-        body = body.replace(sign, "-")
+    if not body.isascii():
+        body = body.translate(_TO_MINUS)
     if "percent" in forms and body.endswith("%"):
         value = _plain(body[:-1].rstrip(), forms)
         return None if value is None else value / 100
@@ -41,7 +41,7 @@ def within(
     return abs(value - gold) <= max(relative * abs(gold), absolute)
 
 
-def write_number(value: Fraction) -> str:
+def write_number(value: Fraction | int) -> str:
     """Return `value` as an integer or a reduced fraction: "7", "-3/4"."""
     return str(value.numerator) if value.denominator == 1 else f"{value.numerator}/{value.denominator}"
 
@@ -49,11 +49,11 @@ def write_number(value: Fraction) -> str:
 def _plain(body: str, forms: tuple[Form, ...]) -> Fraction | None:
     sign = -1 if body.startswith("-") else 1
     body = body[1:].lstrip() if body[:1] in ("-", "+") else body
-    if sum(character.isdigit() for character in body) > MAX_DIGITS or not body.isascii():
+    if not body.isascii() or (len(body) > MAX_DIGITS and sum(map(str.isdigit, body)) > MAX_DIGITS):
         return None
     whole = f"(?:{_INTEGER}|{_GROUPED})" if "thousands" in forms else _INTEGER
     if re.fullmatch(whole, body):
-        return sign * Fraction(body.replace(",", ""))
+        return Fraction(sign * int(body.replace(",", "")))
     if "fraction" in forms and re.fullmatch(rf"{_INTEGER}\s*/\s*{_INTEGER}", body):
         top, bottom = (int(part) for part in body.split("/"))
         return None if bottom == 0 else sign * Fraction(top, bottom)

@@ -8,12 +8,33 @@ from collections.abc import Iterable
 
 from polyathlon.canonical import Json, canonical_json
 
+MAX_MARKS = 30
+"""Combining marks in a row that are put in order: the bound of UAX #15's stream-safe text."""
+
 
 def plain(text: str) -> str:
-    """Return `text` in NFKC, without invisible characters, white space runs as single spaces, ends stripped."""
-    folded = unicodedata.normalize("NFKC", text)
+    """Return `text` in NFKC, without invisible characters, white space runs as single spaces, ends stripped.
+
+    Longer runs of combining marks than any language has are broken up, or ordering them would take quadratic time.
+    """
+    if text.isascii():
+        return " ".join(text.split())
+    folded = unicodedata.normalize("NFKC", _stream_safe(text))
     visible = "".join(character for character in folded if unicodedata.category(character) not in ("Cf", "Cs"))
     return " ".join(visible.split())
+
+
+def _stream_safe(text: str) -> str:
+    """Return `text` with a grapheme joiner after each 30 combining marks in a row (UAX #15, section 13)."""
+    parts: list[str] = []
+    run = 0
+    for character in text:
+        run = run + 1 if unicodedata.combining(character) else 0
+        if run > MAX_MARKS:
+            parts.append("\u034f")
+            run = 1
+        parts.append(character)
+    return "".join(parts)
 
 
 def same_words(left: str, right: str) -> bool:

@@ -31,19 +31,21 @@ def test_the_same_entry_in_other_words_passes(answer: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "reward"),
     [
-        ("118 D 240; 402 C 200; 511 C 40", 0.5 * 2 / 3),  # balanced, two lines of three right
-        ("118 D 240; 402 C 240", 0.5 * 2 / 5),  # balanced, one of two given and three wanted
-        ("118 D 240; 402 C 200", 0.5 * 0.25 * 4 / 5),  # does not balance: a quarter of its F1
-        ("118 D 240", 0.5 * 0.25 * 2 / 4),
+        ("118 D 240; 402 C 200; 511 C 40", 0.5 * 4 / 9),  # balanced, two lines of three right: (2/3 - 2/5) / (3/5)
+        ("118 D 240; 402 C 240", 0.0),  # balanced, one of two given and three wanted: 2/5, what takes no reading
+        ("118 D 240; 402 C 200", 0.5 * 0.25 * 2 / 3),  # does not balance: a quarter of its F1
+        ("118 D 240", 0.5 * 0.25 * 1 / 6),
         ("118 C 240; 402 D 200; 233 D 40", 0.0),
-        ("118 D 240.01; 402 C 200.01; 233 C 40", 0.5 * 2 / 6),  # a cent off is off; only the tax line is right
-        ("118 D 300; 118 C 60; 402 C 200; 233 C 40", 0.5 * 0.25 * 4 / 7),  # both sides of an account is a hedge
-        ("118 D 240; 402 C 200; 233 C nan", 0.5 * 0.25 * 4 / 6),
+        ("118 D 240.01; 402 C 200.01; 233 C 40", 0.0),  # a cent off is off; only the tax line is right
+        ("118 D 300; 118 C 60; 402 C 200; 233 C 40", 0.5 * 0.25 * 2 / 7),  # both sides of an account is a hedge
+        ("118 D 240; 402 C 200; 233 C nan", 0.5 * 0.25 * 4 / 9),
         ("118 D; 402 C; 233 C", 0.0),
         ("", 0.0),
     ],
 )
-def test_partial_credit_is_line_f1_and_a_quarter_of_it_unbalanced(answer: str, reward: float) -> None:
+def test_partial_credit_is_line_f1_beyond_one_guessed_line_and_a_quarter_of_it_unbalanced(
+    answer: str, reward: float
+) -> None:
     assert taxed_sale(answer).reward == pytest.approx(reward)
 
 
@@ -52,7 +54,7 @@ def test_cheapest_way_to_half_needs_all_but_one_line_right() -> None:
     task = Task("t", 3, 0, "train", "?", {}, {"lines": lines, "decoys": [9]}, "0" * 64)
     nearly = Evidence("1 D 5; 2 D 1; 3 C 2; 9 C 4")
     verdict = DOMAIN.verifier.judge(task, nearly, room=None)  # type: ignore[arg-type]  # it opens no sandbox
-    assert verdict.reward == 0.375
+    assert verdict.reward == pytest.approx(0.5 * 5 / 8)  # (3/4 - 1/3) / (2/3)
 
 
 def test_split_lines_are_netted_and_pieces_that_are_no_line_are_counted() -> None:

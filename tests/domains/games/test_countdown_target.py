@@ -1,10 +1,12 @@
 """Countdown: legality by a reader of its own, the target exactly, closeness only beyond what takes no effort."""
 
 from fractions import Fraction
+from itertools import combinations
 
 import pytest
 
-from polyathlon import Json, Task, Verdict
+from polyathlon import Json, Task, TaskKey, Verdict, draw_task
+from polyathlon.canonical import expect_int, expect_list
 from polyathlon.sandbox.choose import default_room
 from polyathlon.workspaces.game import GameWorkspace
 from polyathlon_domains.games._expression import (
@@ -15,6 +17,8 @@ from polyathlon_domains.games._expression import (
     write_expression,
 )
 from polyathlon_domains.games.countdown_target import DOMAIN
+
+ID = "polyathlon/games.countdown-target-v1"
 
 
 def _task(numbers: list[int], target: str, *, signs: str = "+-*/", everything: bool = False) -> Task:
@@ -108,3 +112,13 @@ def test_search_is_exact_both_ways() -> None:
     assert value_of(found) == 24
     assert find_expression([1, 1, 1, 1], Fraction(24), signs="+-*/", use_all=True) is None
     assert find_expression([50, 2], Fraction(25), signs="+-*/", use_all=False) == ("/", 50, 2)
+
+
+@pytest.mark.parametrize(("level", "most"), [(0, 0.1), (1, 0.06)])
+def test_no_sum_by_rank_is_a_good_guess(level: int, most: float) -> None:
+    tasks = [draw_task(DOMAIN.tasks, TaskKey(ID, level, seed)) for seed in range(300)]
+    numbers = [sorted(map(expect_int, expect_list(task.public["numbers"]))) for task in tasks]
+    for ranks in combinations(range(len(numbers[0])), 2 + level):
+        sums = [str(sum(given[rank] for rank in ranks)) for given in numbers]
+        hits = sum(total == task.public["target"] for total, task in zip(sums, tasks, strict=True))
+        assert hits / len(tasks) <= most, ranks

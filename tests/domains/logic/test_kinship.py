@@ -48,23 +48,23 @@ def test_three_right_relations_pass_however_they_are_spelt(answer: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "reward"),
     [
-        ("grandmother, son, sister-in-law", 0.375),  # share 5/6: (5/6 - 1/3) / (2/3) = 3/4
-        ("grandmother, son, cousin", 0.25),  # share 2/3: 1/2
-        ("grandmother, daughter, cousin", 0.125),  # share 1/2: 1/4
-        ("grandfather, daughter, sister-in-law", 0.125),
+        ("grandmother, son, sister-in-law", 1 / 3),  # share 5/6: (5/6 - 1/2) / (1/2) = 2/3
+        ("grandmother, son, cousin", 1 / 6),  # share 2/3: 1/3
+        ("grandmother, daughter, cousin", 0.0),  # share 1/2
+        ("grandfather, daughter, sister-in-law", 0.0),
         ("grandmother, cousin, cousin", 0.0),
         ("grandfather, daughter, cousin", 0.0),
         ("son, brother-in-law, grandmother", 0.0),
         ("grandmother, son", 0.0),
         ("grandmother, son, brother-in-law, aunt", 0.0),
-        ("grandmother/grandfather, son, brother-in-law", 0.25),
+        ("grandmother/grandfather, son, brother-in-law", 1 / 6),
         ("not a grandmother, not a son, no", 0.0),
         ("grandmother son brother-in-law", 0.0),
         ("", 0.0),
         (None, 0.0),
     ],
 )
-def test_one_right_relation_is_worth_nothing_and_the_wrong_gender_half(answer: str | None, reward: float) -> None:
+def test_half_of_it_right_is_worth_nothing_and_the_wrong_gender_counts_half(answer: str | None, reward: float) -> None:
     verdict = _judge(GOLD, answer)
     assert not verdict.passed
     assert verdict.reward == pytest.approx(reward)

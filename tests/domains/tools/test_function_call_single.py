@@ -1,12 +1,14 @@
 """Function calls: typed, defaults aside, as a bag; the credit of each argument worked by hand."""
 
 import json
+import time
 
 import pytest
 
-from polyathlon import Json, Task, Verdict
+from polyathlon import Call, Json, Task, Verdict
 from polyathlon.sandbox.choose import default_room
 from polyathlon_domains.tools._arguments import DATE, GRAMS, MINUTES, TIME
+from polyathlon_domains.tools._calls import told
 from polyathlon_domains.tools._functions import ALL
 from polyathlon_domains.tools.function_call_single import DOMAIN
 
@@ -126,3 +128,10 @@ def test_units_and_dates_are_said_otherwise_without_loss() -> None:
     assert MINUTES.say_otherwise is not None and MINUTES.say_otherwise(135) == "2 h 15 min"  # noqa: PT018
     assert GRAMS.say_otherwise is not None and GRAMS.say_otherwise(760) == "0.76 kg"  # noqa: PT018
     assert DATE.say_otherwise is not None and DATE.say_otherwise("2026-03-06") == "6 March 2026"  # noqa: PT018
+
+
+def test_long_keys_over_long_lists_cost_no_more_than_their_length() -> None:
+    call = Call("play", {"k" * 40_000: {"j" * 40_000: [1] * 4_000}})
+    began = time.process_time()
+    assert len(told(call, ()).leaves) == 4_000
+    assert time.process_time() - began < 0.5  # 0.02 s; keys written out for every leaf take 0.9 s

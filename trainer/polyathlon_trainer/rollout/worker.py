@@ -23,10 +23,14 @@ from polyathlon_trainer.rollout.world import WorldDiverged, Worlds
 
 CHUNK_BYTES = 1 << 16
 
+NICENESS = 10
+"""Workers yield to the learner: its threads meet at a barrier hundreds of times a step, and wait for the slowest."""
+
 
 def main() -> None:
     """Serve orders from the descriptor named on the command line until it closes."""
     link = socket.socket(fileno=int(sys.argv[1]))
+    os.nice(NICENESS)
     serve(link, hard_limit_s=float(sys.argv[2]))
 
 

@@ -1,0 +1,89 @@
+"""Pages that are written by a program, or that repeat what code says, are those of the code as it is."""
+
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+INSPECT = ROOT / "envs" / "polyathlon" / "inspect"
+
+
+def load(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_table_of_domains_is_that_of_the_registry() -> None:
+    from polyathlon.catalog import read_catalog
+
+    rows = read_catalog(ROOT / "registry.yaml", owner="polyathlon").rows
+    written: str = load(DOCS / "make_domains.py").page(rows)
+    assert (DOCS / "domains.md").read_text(encoding="utf-8") == written, "run python docs/make_domains.py"
+
+
+def test_the_table_of_settings_is_that_of_the_schema() -> None:
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    assert load(DOCS / "make_settings.py").written(page) == page, "run python docs/make_settings.py"
+
+
+def test_the_settings_are_all_there_with_their_defaults() -> None:
+    page = (DOCS / "training.md").read_text(encoding="utf-8")
+    assert "| `rl.group_size` | integer from 2 | `8` |" in page
+    assert "| `sft.minutes` | number above 0, or null | 2.5, unless `sft.steps` is given |" in page
+    assert '| `rl.scale` | `batch`, `domain`, `group`, `none`, `rank` | `"domain"` |' in page
+
+
+def inspection_rows(columns: int) -> list[list[str]]:
+    lines = (DOCS / "inspection.md").read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")]
+    return [row for row in rows if len(row) == columns and row[0] not in ("---", "check", "planted fault")]
+
+
+def test_the_page_on_inspection_names_every_check() -> None:
+    source = "".join(path.read_text(encoding="utf-8") for path in sorted(INSPECT.glob("*.py")))
+    checks = set(re.findall(r'CheckResult\(\s*"([^"]+)"', source))
+    assert {row[0] for row in inspection_rows(4)} == checks
+
+
+def test_the_page_on_inspection_names_every_planted_fault_and_its_check() -> None:
+    faults: dict[str, Any] = load(ROOT / "tests" / "envs" / "inspect" / "test_planted_faults.py").FAULTS
+    rows = {row[0].split("`")[1]: row[1] for row in inspection_rows(2)}
+    assert rows == faults
+
+
+def test_the_page_on_inspection_gives_the_thresholds_of_the_code() -> None:
+    from polyathlon.inspect import inspector, rewards, tasks
+    from polyathlon.inspect.hostile import hostile_texts
+
+    page = (DOCS / "inspection.md").read_text(encoding="utf-8")
+    num_hostile = sum(1 for _ in hostile_texts())
+    for said in (
+        f"# {inspector.DEFAULT_SEEDS} tasks a level",
+        f"first {rewards.NUM_ATTEMPT_SEEDS} of a level",
+        f"first {rewards.NUM_SANDBOX_ATTEMPT_SEEDS}:",
+        f"fewer than {rewards.MIN_DISTRACTORS} kinds",
+        f"fewer than {rewards.MIN_EXPLOITS} kinds",
+        f"plus {rewards.MEAN_SLACK} for chance",
+        f"over {rewards.HOSTILE_LIMIT_S:g} s",
+        f"{num_hostile} texts",
+        f"{tasks.NUM_UNIQUE_DRAWS:,} train draws",
+        f"under {tasks.MIN_UNIQUE_SHARE:.0%} different",
+        f"lift above {tasks.MAX_LIFT:.0%}",
+        f"shorter than {tasks.MIN_LEAK_CHARS} characters",
+        f"{tasks.SHINGLE_CHARS}-character shingles",
+        f"{tasks.NEAR_DUPLICATE} or more",
+    ):
+        assert said in page, said
+
+
+def test_links_between_pages_lead_somewhere() -> None:
+    for page in (ROOT / "README.md", *sorted(DOCS.rglob("*.md"))):
+        for target in re.findall(r"\]\(([^)#:]+)\)", page.read_text(encoding="utf-8")):
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
