@@ -8,7 +8,6 @@ from collections.abc import Iterable
 
 from polyathlon.canonical import Json, canonical_json
 
-
 MAX_MARKS = 30
 """Combining marks in a row that are put in order: the bound of UAX #15's stream-safe text."""
 
