@@ -36,7 +36,7 @@ def test_the_table_of_settings_is_that_of_the_schema() -> None:
 def test_the_settings_are_all_there_with_their_defaults() -> None:
     page = (DOCS / "training.md").read_text(encoding="utf-8")
     assert "| `rl.group_size` | integer from 2 | `8` |" in page
-    assert "| `sft.minutes` | number above 0, or null | 2.5, unless `sft.steps` is given |" in page
+    assert "| `sft.minutes` | number above 0, or null | 3.75, unless `sft.steps` is given |" in page
     assert '| `rl.scale` | `batch`, `domain`, `group`, `none`, `rank` | `"domain"` |' in page
 
 

@@ -4,10 +4,11 @@ import io
 from pathlib import Path
 
 import pytest
+from rich.console import Console
+
 from polyathlon_trainer import run
 from polyathlon_trainer.config.load import load_config
 from polyathlon_trainer.observe.reading import read_run
-from rich.console import Console
 
 
 @pytest.mark.slow
