@@ -9,6 +9,8 @@ from __future__ import annotations
 import functools
 from dataclasses import dataclass
 
+import msgspec
+
 from polyathlon.clip import clip_text
 from polyathlon.domain import Domain, Task, Verdict, Workspace
 from polyathlon.drawing import TaskKey, draw_task
@@ -37,6 +39,9 @@ MAX_WORLDS = 256
 
 MAX_UNUSED = 64
 
+NUM_ENDINGS_KEPT = 1_024
+"""Episodes of one message that are remembered: a sharp policy says the same thing again and again to the same task."""
+
 
 class WorldDiverged(Exception):
     """A rebuilt world did not say again what it had said before."""
@@ -58,6 +63,7 @@ class Worlds:
     def __init__(self) -> None:
         self._open: dict[str, _World] = {}
         self._unused: dict[TaskKey, Workspace] = {}
+        self._endings: dict[tuple[TaskKey, str], Acted] = {}
         self._room: Room = default_room()
 
     def carry_out(self, order: Order) -> Report:
@@ -103,6 +109,19 @@ class Worlds:
         return Posed(order.ticket, clean(task.prompt), clean(workspace.instructions), 0.0)
 
     def _act(self, order: Act) -> Acted:
+        """Carry out a message. The end of an episode of one message is a function of task and message: judged once."""
+        only = (order.key, order.action) if order.last and not order.history else None
+        if only is not None and (ending := self._endings.get(only)) is not None:
+            self.drop(order.episode)
+            return msgspec.structs.replace(ending, ticket=order.ticket)
+        acted = self._act_anew(order)
+        if only is not None:
+            self._endings[only] = acted
+            if len(self._endings) > NUM_ENDINGS_KEPT:
+                self._endings.pop(next(iter(self._endings)))
+        return acted
+
+    def _act_anew(self, order: Act) -> Acted:
         world = self._world(order.episode, order.key, order.history)
         observation = world.workspace.act(order.action)
         text = clean(clip_text(observation.text))
