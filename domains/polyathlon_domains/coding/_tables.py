@@ -177,7 +177,7 @@ FLAVOURS: Mapping[str, Flavour] = {
 
 
 def draw_database(rng: np.random.Generator, core: Mapping[str, Any], t: Theme, flavour: Flavour) -> Database:
-    """Return rows for the three tables, values near the numbers of `core`; half the events fit it, or few."""
+    """Return rows for the three tables, with values near the numbers of `core`: half the events fit it, or few."""
     entities = _draw_entities(rng, core, t, flavour)
     items = [[number, f"{t.item} {number}", str(rng.choice(list(t.kinds)))] for number in range(1, NUM_ITEMS + 1)]
     busy = [row[0] for row in entities[: max(2, len(entities) - 1)]]
