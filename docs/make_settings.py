@@ -15,13 +15,14 @@ from typing import Any
 import msgspec
 from msgspec import inspect as types
 
-from polyathlon_trainer.config.schema import DEFAULT_RL_MINUTES, DEFAULT_SFT_MINUTES, RunConfig
+from polyathlon_trainer.config.schema import DEFAULT_RL_MINUTES, DEFAULT_SFT_MINUTES, TINY_LEVELS, RunConfig
 
 PAGE = Path(__file__).resolve().parent / "training.md"
 BEGIN = "<!-- settings: written by docs/make_settings.py, do not edit -->\n"
 END = "<!-- end of settings -->\n"
 COLUMNS = ("key", "value", "default")
 DEFAULTS_IN_WORDS = {
+    "domains.levels": f"all; {TINY_LEVELS} for the model `tiny`",
     "sft.minutes": f"{DEFAULT_SFT_MINUTES:g}, unless `sft.steps` is given",
     "rl.minutes": f"{DEFAULT_RL_MINUTES:g}, unless `rl.steps` is given",
     "sft.learning_rate": "the model's own",
