@@ -36,8 +36,40 @@ def test_the_table_of_settings_is_that_of_the_schema() -> None:
 def test_the_settings_are_all_there_with_their_defaults() -> None:
     page = (DOCS / "training.md").read_text(encoding="utf-8")
     assert "| `rl.group_size` | integer from 2 | `8` |" in page
-    assert "| `sft.minutes` | number above 0, or null | 3.75, unless `sft.steps` is given |" in page
+    assert "| `budget_minutes` | number above 0, or null | none |" in page
     assert '| `rl.scale` | `batch`, `domain`, `group`, `none`, `rank` | `"domain"` |' in page
+
+
+def test_the_page_on_training_gives_the_constants_of_the_code() -> None:
+    from polyathlon_trainer import reinforce, scheduler, sft, stages
+    from polyathlon_trainer.curriculum import across
+    from polyathlon_trainer.learning.recipe import HF_RECIPE, Recipe, TrustRules
+    from polyathlon_trainer.rewards import advantage, scale
+
+    page = " ".join((DOCS / "training.md").read_text(encoding="utf-8").split())
+    words = {3: "three", 6: "six", 8: "eight", 9: "nine"}
+    for said in (
+        f"a usual run of {words[int(stages.USUAL_MINUTES)]} minutes",
+        f"a budget of {stages.DEFAULT_BUDGET_MINUTES} minutes",
+        f"gets {stages.MIN_RL_S:g} seconds at least",
+        f"The **yield {scheduler.LEAST_YIELD} rule**",
+        f"shrunk toward one half by {words[int(scheduler.PRIOR_GROUPS)]} groups",
+        f"a memory of {scheduler.MEMORY_GROUPS_PER_DOMAIN:,.0f} groups a domain",
+        f"cut to [-{advantage.CLIP:g}, {advantage.CLIP:g}]",
+        f"at least {advantage.SCALE_FLOOR}",
+        f"({scale.DECAY} a group) shrunk toward {scale.PRIOR_RMS} by {words[int(scale.PRIOR_GROUPS)]} groups",
+        f"within [0.5, {across.CEILING:g}] times the registry's share",
+        f"after {words[sft.MAX_MISSES]} in a row its level is given up",
+        f"{words[reinforce.MAX_EMPTY_BATCHES].capitalize()} batches in a row",
+        f"| SFT learning rate | {Recipe().sft_rate:g} (AdamW), {Recipe().sft_matrix_rate} for the matrices (Muon) | "
+        f"{HF_RECIPE.sft_rate:.4f} (AdamW) |",
+        f"| RL learning rate | {Recipe().rl_rate:.4f} (AdamW) | {HF_RECIPE.rl_rate:.5f} (AdamW) |",
+        f"| {Recipe().completions_per_group} | {HF_RECIPE.completions_per_group} |",
+        f"climb over {words[Recipe().rl_warmup_steps]} steps",
+        f"is cut at {TrustRules().cap:g}",
+        f"by more than {TrustRules().max_move} in the direction",
+    ):
+        assert said in page, said
 
 
 def inspection_rows(columns: int) -> list[list[str]]:

@@ -120,6 +120,8 @@ def test_inches_taken_for_millimetres_are_another_part() -> None:
 def test_nothing_agrees_with_nothing_by_zero() -> None:
     assert iou(empty(), empty()) == iou(empty(), CUBE) == 0.0
     assert report(empty()).volume == 0.0
+    with pytest.raises(GeometryError, match="empty solid"):
+        blind_iou(empty())
 
 
 def test_one_triangle_that_owns_all_vertices_is_far_from_the_surface_between_them() -> None:

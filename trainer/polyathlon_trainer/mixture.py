@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from polyathlon.catalog import did_you_mean
 from polyathlon.plugins import BUILTIN, Registry
 from polyathlon_trainer.config.load import ConfigError
-from polyathlon_trainer.config.schema import DomainChoice
+from polyathlon_trainer.config.schema import TINY_LEVELS, DomainChoice
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +24,10 @@ class DomainCard:
     needs_sandbox: bool = False
 
 
-def choose_domains(choice: DomainChoice, registry: Registry) -> tuple[DomainCard, ...]:
+def choose_domains(choice: DomainChoice, registry: Registry, *, model: str = "") -> tuple[DomainCard, ...]:
     """Return the chosen domains in the order of their ids; those of weight 0 are left out.
+
+    The levels are capped by `choice.levels`, or for the model `tiny` by what it can learn.
 
     Raises:
         ConfigError: a pattern that fits no domain, or nothing chosen.
@@ -37,8 +39,11 @@ def choose_domains(choice: DomainChoice, registry: Registry) -> tuple[DomainCard
     weights = {domain_id: registry.entries[domain_id].row.weight for domain_id in chosen}
     for pattern, weight in choice.weights.items():
         weights.update(dict.fromkeys(_fitting((pattern,), ids, key="weights") & chosen, weight))
+    most = choice.levels or (TINY_LEVELS if model == "tiny" else None)
     cards = tuple(
-        _card(registry, domain_id, weights[domain_id]) for domain_id in ids if weights.get(domain_id, 0.0) > 0
+        _card(registry, domain_id, weights[domain_id], most=most)
+        for domain_id in ids
+        if weights.get(domain_id, 0.0) > 0
     )
     if not cards:
         raise ConfigError(
@@ -75,11 +80,11 @@ def _fitting(patterns: Sequence[str], ids: Sequence[str], *, key: str) -> set[st
     return found
 
 
-def _card(registry: Registry, domain_id: str, weight: float) -> DomainCard:
+def _card(registry: Registry, domain_id: str, weight: float, *, most: int | None) -> DomainCard:
     row = registry.entries[domain_id].row
     return DomainCard(
         id=domain_id,
-        levels=row.levels,
+        levels=row.levels if most is None else min(row.levels, most),
         max_turns=row.max_turns,
         weight=weight,
         floor=row.floor,

@@ -123,7 +123,7 @@ def _run(
         )
         rules = CrewRules(_num_workers(config), config.workers.step_limit_s, config.workers.episode_limit_s)
         crew = stack.enter_context(Crew(rules, log_folder=folder / "workers"))
-        usable = usable_domains(choose_domains(config.domains, registry()), crew)
+        usable = usable_domains(choose_domains(config.domains, registry(), model=config.model), crew)
         policy = build(config)
         if checkpoint is not None:
             policy.learner.load_state_dict(checkpoint.learner)

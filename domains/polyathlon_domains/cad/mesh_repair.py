@@ -36,6 +36,7 @@ MAX_VOLUME_ERROR = 0.005
 NUM_SAMPLES = 500
 CLOSER_THAN_BLIND = 0.75  # of a block's mean gap: four standard errors of the samples clear of luck
 UNIT_MM: Mapping[str, float] = {"mm": 1.0, "cm": 10.0, "in": 25.4}
+UNIT_WORDS: Mapping[str, str] = {"mm": "mm", "cm": "cm", "in": "inches"}
 
 _STORIES = (
     "This mesh came damaged out of an export. It should bound {parts}.",
@@ -101,7 +102,7 @@ class RepairTasks:
         parts = "one solid part" if count == 1 else f"{count} separate solid parts"
         story = _STORIES[int(rng.integers(len(_STORIES)))].format(parts=parts)
         deliver = "" if unit == "mm" else f"; the result must be in mm (1 {unit} = {UNIT_MM[unit]:g} mm)"
-        prompt = f"{story} {_RULES.format(unit=unit, deliver=deliver)}\n{write_mesh(broken.mesh)}"
+        prompt = f"{story} {_RULES.format(unit=UNIT_WORDS[unit], deliver=deliver)}\n{write_mesh(broken.mesh)}"
         hidden: dict[str, Json] = {"original": mesh_json(original), "parts": count, "edits": broken.edits}
         return Brief(prompt, hidden=hidden, public={"mesh": mesh_json(broken.mesh)})
 

@@ -176,11 +176,13 @@ def _block(core: Mapping[str, Any], names: Names) -> Gapped:
         start = f"{core['start'][0]}, {core['start'][1]}"
         new_s, new_t = phrases.chain_words("T", core["steps"], names), phrases.chain_words("S", core["else"], names)
         words = f"each {x}, at once {s} is {new_s}; {t} is {new_t}"
-        left = _tidy(phrases.chain_code("T", core["steps"], names))
-        piece = f"{s}, {t} = ({left}, {_tidy(phrases.chain_code('S', core['else'], names))})"
+        left, right = (
+            _tidy(phrases.chain_code(start, core[key], names)) for start, key in (("T", "steps"), ("S", "else"))
+        )
+        piece = f"{s}, {t} = {left}, {right}"
     body = f"  {s}, {t} = {start}\n  for {x} in {a}:\n    {GAP}\n  return [{s}, {t}]"
     program = f"def {f}({a}, {b}):\n  # {words}\n{body}"
-    return Gapped(program, _tidy(piece), "statements", (a, b, x, s, t))
+    return Gapped(program, piece, "statements", (a, b, x, s, t))
 
 
 def _tidy(code: str) -> str:

@@ -98,9 +98,9 @@ def totals(core: Mapping[str, Any], t: Theme) -> Question:
         return f"SELECT {picked} FROM {t.v} v WHERE {condition}"
 
     return Question(
-        words=f"Of the {t.events} {p.words}: how many are there, how many of them have a {t.status}, and what is "
+        words=f"Of the {t.events} {p.words}: how many are there, how many of them have any {t.status}, and what is "
         f"their largest {t.qty}?",
-        columns=f"number, number with a {t.status}, largest {t.qty} (one row)",
+        columns=f"number, number with any {t.status}, largest {t.qty} (one row)",
         sql=write(p.both),
         others=(
             write(p.both, f"COUNT(v.id), TOTAL(v.{t.status} IS NOT NULL), MAX(v.{t.qty})"),
@@ -135,9 +135,7 @@ def groups(core: Mapping[str, Any], t: Theme) -> Question:
     inner = f"SELECT {key} AS g, v.{t.qty} AS q FROM {t.v} v {join} WHERE {p.both}"
     nested = f"SELECT g, COUNT(*) AS n, SUM(q) AS s FROM ({inner}) GROUP BY g"
     missing = (
-        f" (leave out {t.events} of no known {t.entity}; those without a {t.place} are a group too)"
-        if by_entity
-        else ""
+        f" (leave out {t.events} of no known {t.entity}; those without {t.place} are a group too)" if by_entity else ""
     )
     return Question(
         words=f"Take the {t.events} {p.words}. For each {name}{missing} that has at least {n} of them, give the "

@@ -177,7 +177,7 @@ FLAVOURS: Mapping[str, Flavour] = {
 
 
 def draw_database(rng: np.random.Generator, core: Mapping[str, Any], t: Theme, flavour: Flavour) -> Database:
-    """Return rows for the three tables, with values near the numbers of `core`; half the events fit it."""
+    """Return rows for the three tables, with values near the numbers of `core`: half the events fit it, or few."""
     entities = _draw_entities(rng, core, t, flavour)
     items = [[number, f"{t.item} {number}", str(rng.choice(list(t.kinds)))] for number in range(1, NUM_ITEMS + 1)]
     busy = [row[0] for row in entities[: max(2, len(entities) - 1)]]
@@ -190,7 +190,7 @@ def draw_database(rng: np.random.Generator, core: Mapping[str, Any], t: Theme, f
             twin = events[int(rng.integers(len(events)))]
             events.append([1000 + number, *twin[1:]])
             continue
-        fits = rng.random() < 0.5
+        fits = rng.random() < (0.1 if core["kind"] == "never" else 0.5)
         values = {f[0]: _draw_value(rng, f, flavour, fits=fits) for f in core["filters"]}
         amount = values["amount"]
         day = values.get("day") or int(rng.choice(spots)) + int(rng.integers(0, span))

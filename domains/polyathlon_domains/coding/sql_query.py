@@ -40,7 +40,7 @@ FORMS = (
     "Write a single SQLite query, in one fenced sql block.",
 )
 HIDDEN_FLAVOURS = ("mixed", "nulls", "ties", "edges", "no events")
-FEW_TRIES, MAX_TRIES = 4, 40
+FEW_TRIES, MAX_TRIES = 7, 40
 MAX_GOLD_ROWS = 60
 MIN_FILLED = 3
 
@@ -92,7 +92,7 @@ class QueryTasks:
         if kind in ("never", "below"):
             core["points"] = int(rng.integers(20, 60))
         if kind in ("groups", "always", "top", "running", "change", "streak", "gap"):
-            low, high = {"top": (1, 3), "streak": (2, 3)}.get(kind, (2, 4))
+            low, high = {"top": (1, 3), "streak": (2, 3), "groups": (3, 8)}.get(kind, (2, 4))
             core["n"] = int(rng.integers(low, high + 1))
         return core
 

@@ -51,6 +51,18 @@ ACCOUNTS: dict[str, tuple[int, str]] = {
     "loss": (560, "FX loss"),
 }
 
+_SETTLED = ("accrued", "creditors", "prepaid")
+RIVALS: dict[str, tuple[str, ...]] = {
+    "wear": ("machines",),
+    "machines": ("wear",),
+    "accrued": ("creditors",),
+    "creditors": ("accrued",),
+    "deferred": ("creditors",),
+    "drawings": ("capital",),
+    **dict.fromkeys(("wages", "rent", "power", "repairs", "interest"), _SETTLED),
+}
+"""Accounts that could also be defended where the entry books this one: they are no decoys for it."""
+
 
 def _two(debit: str, credit: str, *phrases: str, shape: Shape = "cash", quantity: str = "a") -> Kind:
     return Kind(shape, ((debit, "D", quantity), (credit, "C", quantity)), phrases)
@@ -66,8 +78,8 @@ _CASH = {
     "capital in": _two("cash", "capital", "Owner put in {a} cash.", "Owner paid in {a} as capital."),
     "repair": _two("repairs", "cash", "Paid repairs of {a}.", "Repairs of {a} paid in cash."),
     "prepayment in": _two("cash", "deferred", "A client prepaid {a} cash.", "Got {a} cash for goods due next year."),
-    "machine out": _two(
-        "cash", "machines", "Sold a machine at book value, {a} cash.", "Machine sold at cost: {a} cash."
+    "machine back": _two(
+        "cash", "machines", "Returned a new machine: {a} cash back.", "Got {a} cash back for a returned machine."
     ),
 }
 _CREDIT = {

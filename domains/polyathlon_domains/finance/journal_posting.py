@@ -17,7 +17,7 @@ from polyathlon.verify.money import read_money, write_money
 from polyathlon.verify.numbers import read_number
 from polyathlon.verify.text import above, bag_f1
 from polyathlon.workspaces.question import open_question
-from polyathlon_domains.finance._transactions import ACCOUNTS, KINDS, LEVELS, draw_numbers, quantities
+from polyathlon_domains.finance._transactions import ACCOUNTS, KINDS, LEVELS, RIVALS, draw_numbers, quantities
 
 PROMPTS = (
     "{chart}\n{story}\nPost like 900 D 1.00; 901 C 1.00",
@@ -198,11 +198,10 @@ def _tell(name: str, number: int) -> str:
 def _decoys(codes: dict[str, int], rng: np.random.Generator, wanted: int) -> dict[str, int]:
     """Return `wanted` accounts that the entry does not touch, with codes that it does not use.
 
-    Machines are no decoy for wear: writing them down directly would be another right way.
+    None is one that somebody could book instead: writing machines down directly is another right way to book wear.
     """
-    names = [
-        account for account in ACCOUNTS if account not in codes and not ("wear" in codes and account == "machines")
-    ]
+    rivals = {rival for account in codes for rival in RIVALS.get(account, ())}
+    names = [account for account in ACCOUNTS if account not in codes and account not in rivals]
     chosen = [names[int(i)] for i in rng.choice(len(names), size=wanted, replace=False)]
     taken = set(codes.values())
     decoys: dict[str, int] = {}

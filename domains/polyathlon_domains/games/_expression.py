@@ -94,6 +94,13 @@ def write_expression(expr: Expr) -> str:
     return f"{before}{sign}{after}"
 
 
+def fill_pattern(pattern: Expr, numbers: Sequence[int]) -> Expr:
+    """Return `pattern`, whose numbers are places in `numbers`, with the numbers of these places."""
+    if isinstance(pattern, int):
+        return numbers[pattern]
+    return (pattern[0], fill_pattern(pattern[1], numbers), fill_pattern(pattern[2], numbers))
+
+
 def numbers_in(expr: Expr) -> list[int]:
     """Return the numbers of `expr`, left to right."""
     return [expr] if isinstance(expr, int) else [*numbers_in(expr[1]), *numbers_in(expr[2])]

@@ -19,6 +19,7 @@ from polyathlon_domains.games._expression import (
     Expr,
     Unreadable,
     apply,
+    fill_pattern,
     find_expression,
     numbers_in,
     read_expression,
@@ -83,7 +84,7 @@ class CountdownTasks:
             pattern = _sample(rng, ranks, shape.signs)
             for _ in range(MAX_FILLS):
                 numbers = sorted(int(k) for k in rng.integers(1, shape.largest + 1, size=shape.num_given))
-                target = value_of(_filled(pattern, numbers))
+                target = value_of(fill_pattern(pattern, numbers))
                 if target is not None and _fits(shape, numbers, target):
                     core: dict[str, Json] = {"numbers": numbers, "target": write_number(target)}
                     return {**core, "signs": shape.signs, "all": shape.use_all}
@@ -262,13 +263,6 @@ def _sample(rng: np.random.Generator, numbers: Sequence[int], signs: str) -> Exp
     cut = int(rng.integers(1, len(numbers)))
     sign = signs[int(rng.integers(len(signs)))]
     return (sign, _sample(rng, numbers[:cut], signs), _sample(rng, numbers[cut:], signs))
-
-
-def _filled(pattern: Expr, numbers: Sequence[int]) -> Expr:
-    """Return `pattern`, whose numbers are ranks, with the numbers of these ranks."""
-    if isinstance(pattern, int):
-        return numbers[pattern]
-    return (pattern[0], _filled(pattern[1], numbers), _filled(pattern[2], numbers))
 
 
 def _mirrored(expr: Expr) -> Expr:

@@ -104,10 +104,7 @@ class KinshipTasks:
 
 @dataclass(frozen=True, slots=True)
 class KinshipVerifier:
-    """Passed: all three relations. Else what is right beyond half of them; the wrong gender is half right.
-
-    One relation may be told outright, and genders are told too: that much takes no reasoning.
-    """
+    """Passed: all three relations. Else what is right beyond half, a wrong gender halving; one may be told."""
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         wanted = [read_word(word) for word in _words(task)]

@@ -20,7 +20,7 @@ from polyathlon_domains.terminal._asking import draw_request, word_request
 from polyathlon_domains.terminal._requests import Atom, Request, answer, compile_request, matches
 from polyathlon_domains.terminal._twins import NUM_TWINS, PLACES, twins
 
-RUN_TIMEOUT_S = 5.0
+RUN_TIMEOUT_S = 10.0
 MAX_COMMAND_CHARS = 2_000
 # a child of the judge's own shell: what it sets, or kills, pays nothing, since expected answers stay out of the sandbox
 RUN = "(cd /workspace/{place} && TZ=UTC LC_ALL=C exec bash -c {command} 2>/dev/null)"

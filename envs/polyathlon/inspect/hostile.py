@@ -25,6 +25,9 @@ def hostile_texts() -> Iterator[tuple[str, str]]:
     yield "nested brackets", "[" * 10_000 + "]" * 10_000
     yield "nested parentheses", "(" * 5_000 + "1" + ")" * 5_000
     yield "nested objects", '{"a":' * 5_000 + "1" + "}" * 5_000
+    yield "objects nested 900 deep", '{"a":' * 900 + "1" + "}" * 900
+    yield "a late key given twice", "{" + ",".join(f'"{k}":0' for k in range(9_000)) + ',"8999":1}'
+    yield "a mountain of combining marks", "a" + "\u0301\u0323" * 49_000
     yield "format braces", "{0.__class__.__mro__} {answer} %s %n ${HOME}"
     yield "unbalanced quotes", "'\"`$(('\\"
     yield "code", "__import__('os')._exit(0)"

@@ -151,7 +151,8 @@ def iou(left: Solid, right: Solid) -> float:
     """
     if not volume(left) > MIN_VOLUME_MM3 or not volume(right) > MIN_VOLUME_MM3:
         return 0.0
-    both, either = volume(left ^ right), volume(left + right)
+    both = volume(left ^ right)
+    either = volume(left) + volume(right) - both  # each counts its overlaps once, so no second boolean is needed
     share = both / either if either > 0.0 else -1.0
     if not -_SLACK <= share <= 1.0 + _SLACK:
         raise GeometryError(f"intersection {both} and union {either} do not fit together.")
@@ -170,8 +171,16 @@ def bounding_block(solid: Solid) -> Solid:
 
 
 def blind_iou(solid: Solid) -> float:
-    """Return the best agreement with `solid` that its bounding box, its convex hull or nothing at all have."""
-    return max(0.0, iou(bounding_block(solid), solid), iou(hull(solid), solid))
+    """Return the best agreement with `solid` that its bounding box, its convex hull or nothing at all have.
+
+    Raises:
+        GeometryError: `solid` holds nothing.
+
+    """
+    if not volume(solid) > MIN_VOLUME_MM3:
+        raise GeometryError("nothing agrees with an empty solid.")
+    inside = volume(solid)
+    return max(inside / volume(block) for block in (bounding_block(solid), hull(solid)))  # both hold all of it
 
 
 def rescaled_iou(found: float, blind: float) -> float:

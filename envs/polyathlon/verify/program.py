@@ -20,7 +20,7 @@ MAX_SOURCE_CHARS = 20_000
 MAX_RESULT_BYTES = 8 * 2**10
 CASE_CPU_S = 0.3
 CASE_WALL_S = 2.5
-JUDGE_TIMEOUT_S = 12.0
+JUDGE_TIMEOUT_S = 30.0  # the server ends sooner by itself, unless the candidate stops it or the machine is starved
 MEMORY_BYTES = 192 * 2**20
 
 _SERVER = (Path(__file__).parent / "inside" / "case_server.py").read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ MAX_QUERY_CHARS = 6_000
 MAX_ROWS = 400
 MAX_STEPS = 3_000_000
 MAX_RESULT_BYTES = 30 * 2**10
-QUERY_TIMEOUT_S = 12.0
+QUERY_TIMEOUT_S = 30.0
 MEMORY_BYTES = 192 * 2**20
 
 _SERVER = (Path(__file__).parent / "inside" / "query_server.py").read_text(encoding="utf-8")

@@ -1,6 +1,9 @@
 """Plates in words: what a written part means, what passes, and what a wrong part earns."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -151,3 +154,18 @@ def test_levels_bring_chains_patterns_symmetry_and_units() -> None:
         [True, True, True, False],
         [True, True, True, True],
     ]
+
+
+def test_a_missing_extra_is_answered_with_the_pip_line() -> None:
+    code = (
+        "import sys; sys.modules['manifold3d'] = None; import polyathlon;"
+        "polyathlon.load_domain('cad.mass-properties-v1'); polyathlon.load_domain('cad.text-to-csg-v1')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+    )
+    assert "no module 'manifold3d'. Try: pip install 'polyathlon[cad]'" in done.stderr

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from polyathlon import Evidence, Json, Task, TaskKey, Verdict, draw_task
@@ -78,6 +80,23 @@ def test_ten_thousand_lines_are_refused_whole() -> None:
 def test_quantities_follow_by_hand(kind: str, numbers: dict[str, int], booked: dict[str, int]) -> None:
     found = quantities(KINDS[kind], numbers)
     assert {name: found[name] for name in booked} == booked
+
+
+def test_no_account_of_the_chart_rivals_one_of_the_entry() -> None:
+    for level in range(5):
+        for seed in range(40):
+            task = draw_task(DOMAIN.tasks, TaskKey(ID, level, seed))
+            booked = {code for code, *_ in task.hidden["lines"]}  # type: ignore
+            named = {name: int(code) for code, name in re.findall(r"(\d{3}) ([A-Z][A-Za-z. ]*[a-z])", task.prompt)}
+            assert (
+                "Creditors" not in named
+                or "Accrued" not in named
+                or not booked
+                & {
+                    named["Creditors"],
+                    named["Accrued"],
+                }
+            )
 
 
 @pytest.mark.parametrize("level", range(5))

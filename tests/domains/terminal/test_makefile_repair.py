@@ -109,7 +109,6 @@ def test_the_untouched_makefile_earns_nothing_without_a_sandbox() -> None:
     [
         "",
         "all:\n\ttrue\n",
-        "all:\n\tsleep 60\n",
         "all:\n\trm -rf /workspace/*\n",
         "$(error no)\n",
         "\0\xff",
@@ -118,6 +117,13 @@ def test_the_untouched_makefile_earns_nothing_without_a_sandbox() -> None:
 )
 def test_makefiles_that_do_not_build_earn_nothing(makefile: str) -> None:
     verdict = judge(task_with(MISSING), makefile)
+    assert verdict.valid
+    assert verdict.reward == 0.0
+
+
+def test_a_build_without_end_fails_and_stays_valid(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polyathlon_domains.terminal._rebuilds.MAKE_TIMEOUT_S", 1.0)
+    verdict = judge(task_with(MISSING), "all:\n\tsleep 60\n")
     assert verdict.valid
     assert verdict.reward == 0.0
 

@@ -16,17 +16,21 @@ NotNegative = Annotated[float, Meta(ge=0)]
 
 DEFAULT_SFT_MINUTES = 3.75
 DEFAULT_RL_MINUTES = 3.0
+TINY_LEVELS = 1
 
 
 class DomainChoice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which domains, and how much of each. Patterns are ids with `*`; the namespace may be left out for built-ins.
 
-    `weights` override the registry's, by pattern; the last that fits counts, and 0 leaves a domain out.
+    `weights` override the registry's, by pattern; the last that fits counts, and 0 leaves a domain out. `levels` is how
+    many levels each domain takes part with, from the easiest: by default all, and one for the model `tiny`, which
+    learns no more than that in ten minutes.
     """
 
     include: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
     weights: dict[str, NotNegative] = {}
+    levels: Count | None = None
 
 
 class SftConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
