@@ -178,7 +178,7 @@ def arithmetic(cue: Cue) -> str:
 def program(folder: Path, what: str, *settings: str) -> subprocess.CompletedProcess[str]:
     path = Path(__file__).parent / "scripted_run.py"
     command = [sys.executable, str(path), str(folder), what, *settings]
-    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    return subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=240, check=False)
 
 
 def environment() -> dict[str, str]:
