@@ -139,7 +139,8 @@ class DomainEnv(gym.Env[str, str]):
             "verdict": verdict.as_dict(),
             "content_hash": task.content_hash,
         }
-        return clip_text(observation.text), reward, observation.finished, not observation.finished, info
+        terminated = observation.finished or self._entry.row.max_turns == 1  # the only message there is ends it
+        return clip_text(observation.text), reward, terminated, not terminated, info
 
     def _lose(self, verdict: Verdict, kind: LostKind) -> tuple[str, float, bool, bool, dict[str, Any]]:
         task = cast(Task, self._task)
