@@ -14,7 +14,7 @@ Whole = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 
-DEFAULT_SFT_MINUTES = 3.75
+DEFAULT_SFT_MINUTES = 4.9
 DEFAULT_RL_MINUTES = 3.0
 TINY_LEVELS = 1
 
