@@ -22,7 +22,7 @@ from polyathlon_trainer.observe.records import StepRecord
 from polyathlon_trainer.observe.render import Sheet, show_sheet
 from polyathlon_trainer.observe.shares import Share, shares
 
-SHORT_RUN = ("model=scripted", "sft.steps=0", "rl.steps=20", "eval.prompts=4", "eval.guard_every_steps=0")
+SHORT_RUN = ("sft.steps=2", "rl.steps=10", "eval.prompts=4", "eval.guard_every_steps=0")
 LIMIT_S = 600
 
 
