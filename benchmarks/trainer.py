@@ -1,7 +1,7 @@
 """How a run used its time: share that the learner waited, tokens and groups a second, judge seconds a domain.
 
 python benchmarks/trainer.py RUN_FOLDER     reads a run that is there
-python benchmarks/trainer.py                first makes a short one: scripted engine, no model, 20 RL steps
+python benchmarks/trainer.py                first makes a short one: the tiny model, 10 RL steps
 """
 
 from __future__ import annotations
@@ -78,8 +78,8 @@ def _rate(count: int, wall_s: float) -> str:
     return f"{count / wall_s:.1f}" if wall_s else "-"
 
 
-def scripted_run(folder: Path) -> None:
-    """Make a short run in `folder` with the scripted engine."""
+def short_run(folder: Path) -> None:
+    """Make a short run in `folder`."""
     settings = [word for setting in (*SHORT_RUN, f"out={folder}") for word in ("--set", setting)]
     subprocess.run([sys.executable, "-m", "polyathlon", "train", *settings], check=True, timeout=LIMIT_S)
 
@@ -93,7 +93,7 @@ def main() -> int:
             show_sheet(time_sheet(read_run(folder)), Console())
             return 0
         with tempfile.TemporaryDirectory() as made:
-            scripted_run(Path(made) / "run")
+            short_run(Path(made) / "run")
             show_sheet(time_sheet(read_run(Path(made) / "run")), Console())
     except (RecordError, subprocess.SubprocessError) as error:
         print(error, file=sys.stderr)
