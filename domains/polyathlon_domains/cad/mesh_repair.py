@@ -123,6 +123,8 @@ class RepairVerifier:
         mesh = state_mesh(evidence.state)
         if not len(mesh.faces):
             return Verdict.failing("there are no faces")
+        if open_edges := count_defects(mesh).open_edges:
+            return Verdict.failing(f"{open_edges} open edges")  # the gate: it encloses nothing, whatever it looks like
         seed = task.content_hash
         reference = _reference(canonical_json(task.hidden["original"]), seed)
         worst, mean = _gaps(mesh, reference, seed)
@@ -132,7 +134,7 @@ class RepairVerifier:
         if problem is None:
             return Verdict.passing(parts)
         limit = CLOSER_THAN_BLIND * reference.blind_mm
-        if count_defects(mesh).open_edges or not mean < limit:
+        if not mean < limit:
             return Verdict.failing(problem, parts=parts)
         return Verdict.failing(problem, progress=round(gone * (1.0 - mean / limit), 6), parts=parts)
 
