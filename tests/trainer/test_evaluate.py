@@ -11,8 +11,6 @@ from polyathlon_trainer.guard import prompt_means, watch
 from polyathlon_trainer.plans import Collected, GroupPlan
 from polyathlon_trainer.state import GuardState
 
-DEAR = replace(CARDS[0], needs_sandbox=True)
-
 
 class Proctor:
     """Answers plans with fixed rewards by domain, and keeps what was asked."""
@@ -58,22 +56,24 @@ def test_a_prompt_whose_samples_were_all_lost_has_an_empty_row() -> None:
     assert exam.means() == {}
 
 
-def test_a_dear_domain_that_earns_nothing_is_asked_no_more() -> None:
-    cards = (DEAR, CARDS[1])
-    asked = probe(cards, num_prompts=128, num_samples=4, probe_prompts=16, collect=Proctor({"a": 0.0}))
+def test_a_domain_that_earns_nothing_in_the_probe_is_asked_no_more() -> None:
+    proctor = Proctor({"a": 0.0, "b": 0.1})
+    asked = probe(CARDS, num_prompts=128, num_samples=4, probe_prompts=16, collect=proctor)
     assert asked == {"a": 16, "b": 128}
-
-
-def test_a_dear_domain_that_earns_is_asked_all() -> None:
-    proctor = Proctor({"a": 0.1})
-    assert probe((DEAR,), num_prompts=128, num_samples=4, probe_prompts=16, collect=proctor) == {"a": 128}
-    assert len(proctor.asked) == 16
+    assert len(proctor.asked) == 32
 
 
 def test_earning_no_more_than_the_floor_is_earning_nothing() -> None:
-    card = replace(DEAR, floor=0.1)
-    asked = probe((card,), num_prompts=128, num_samples=4, probe_prompts=16, collect=Proctor({"a": 0.1}))
-    assert asked == {"a": 16}
+    card = replace(CARDS[0], floor=0.1)
+    for reward, prompts in ((0.1, 16), (0.104, 16), (0.11, 128)):
+        asked = probe((card,), num_prompts=128, num_samples=4, probe_prompts=16, collect=Proctor({"a": reward}))
+        assert asked == {"a": prompts}
+
+
+def test_a_probe_as_large_as_the_examination_is_none() -> None:
+    proctor = Proctor({})
+    assert probe(CARDS, num_prompts=8, num_samples=4, probe_prompts=16, collect=proctor) == {"a": 8, "b": 8}
+    assert not proctor.asked
 
 
 def means(**rewards: float) -> dict[str, tuple[float | None, ...]]:

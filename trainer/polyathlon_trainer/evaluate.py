@@ -14,6 +14,9 @@ Rows = tuple[tuple[float, ...], ...]
 Collect = Callable[[Sequence[GroupPlan]], Sequence[Collected]]
 """Collects groups with the engine under examination; returns them in the order of the plans."""
 
+PROBE_SLACK = 0.005
+"""How far above its floor a domain must earn in the probe to be asked all prompts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Exam:
@@ -60,16 +63,23 @@ def probe(
 ) -> dict[str, int]:
     """Return how many prompts each domain shall be asked in this run: all, or only those of the probe.
 
-    Only a domain that needs a sandbox is probed: each of its episodes costs a process. It is asked no more when not
-    one of the probe's samples earns more than the domain's floor at temperature 1.
+    A domain is asked no more when the probe's samples at temperature 1 earn on average no more than its floor and
+    0.005: what the policy cannot touch would take most of an examination's time to show nothing.
     """
-    dear = [card for card in cards if card.needs_sandbox and probe_prompts < num_prompts]
-    asked = {card.id: probe_prompts for card in dear}
-    exam = examine(dear, asked, num_samples=num_samples, temperature=1.0, collect=collect)
-    earns = {
-        card.id: max((max(row) for row in exam.rewards[card.id] if row), default=0.0) > card.floor for card in dear
+    if probe_prompts >= num_prompts:
+        return {card.id: num_prompts for card in cards}
+    asked = {card.id: probe_prompts for card in cards}
+    exam = examine(cards, asked, num_samples=num_samples, temperature=1.0, collect=collect)
+    return {
+        card.id: num_prompts if _mean(exam.rewards[card.id]) > card.floor + PROBE_SLACK else probe_prompts
+        for card in cards
     }
-    return {card.id: num_prompts if earns.get(card.id, True) else probe_prompts for card in cards}
+
+
+def _mean(rows: Sequence[Sequence[float]]) -> float:
+    """Return the mean of all samples; 0 when all were lost."""
+    samples = [reward for row in rows for reward in row]
+    return sum(samples) / len(samples) if samples else 0.0
 
 
 def _ask(keys: Mapping[str, Sequence[TaskKey]], *, num_samples: int, temperature: float, collect: Collect) -> Exam:

@@ -79,7 +79,7 @@ class EvalConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     `samples` a prompt are drawn at temperature 1, `other_samples` at any other.
 
-    A domain that needs a sandbox and earns nothing on its first `probe_prompts` is asked no more of them in this run.
+    A domain that earns no more than its floor on its first `probe_prompts` is asked no more of them in this run.
     During RL the first `guard_prompts` are asked every `guard_every_steps` steps (0: never) to notice a domain that
     falls; after `guard_patience` such examinations with a fall the run stops.
     """
