@@ -1,5 +1,6 @@
 import pytest
 
+from polyathlon import env
 from polyathlon.drawing import TaskKey
 from polyathlon_trainer.rollout import world
 from polyathlon_trainer.rollout.messages import Act, Acted
@@ -13,7 +14,7 @@ def act(ticket: int, action: str, *, history: tuple[tuple[str, str], ...] = ()) 
 
 def test_the_same_message_to_the_same_task_is_judged_once(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[str] = []
-    judge = world.judge_evidence
+    judge = env.judge_evidence
 
     def counting(*words: object) -> object:
         judged.append("once")
