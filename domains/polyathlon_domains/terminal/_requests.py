@@ -193,7 +193,8 @@ def _find_test(atom: Atom) -> str:
 def _loop(request: Request) -> str:
     stars = "*" if any(atom.about == "depth" for atom in request.atoms) else "**"
     pattern = f"./{stars}" if request.place == "." else f"{request.place}/{stars}"
-    tests = " && ".join(_loop_test(atom) for atom in request.atoms if atom.about != "depth")
+    atoms = sorted(request.atoms, key=lambda atom: atom.about != "name")  # a test that starts no program goes first
+    tests = " && ".join(_loop_test(atom) for atom in atoms if atom.about != "depth")
     action = _LOOPED[request.want][0]
     if request.want == "paths" and request.odd:
         action = "printf '%s\\0' \"$f\""

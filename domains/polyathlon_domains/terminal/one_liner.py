@@ -12,7 +12,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Tree, Verdict, answering
 from polyathlon.canonical import expect_int
 from polyathlon.errors import SandboxLost, TaskError
-from polyathlon.sandbox.protocol import Report, Room
+from polyathlon.sandbox.protocol import Limits, Report, Room
 from polyathlon.seeding import child
 from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
@@ -20,7 +20,8 @@ from polyathlon_domains.terminal._asking import draw_request, word_request
 from polyathlon_domains.terminal._requests import Atom, Request, answer, compile_request, matches
 from polyathlon_domains.terminal._twins import NUM_TWINS, PLACES, twins
 
-RUN_TIMEOUT_S = 10.0
+RUN_TIMEOUT_S = 30.0  # a starved machine must not fail a right command; a busy loop dies sooner, of its CPU seconds
+LIMITS = Limits(cpu_s=15.0)
 MAX_COMMAND_CHARS = 2_000
 # a child of the judge's own shell: what it sets, or kills, pays nothing, since expected answers stay out of the sandbox
 RUN = "(cd /workspace/{place} && TZ=UTC LC_ALL=C exec bash -c {command} 2>/dev/null)"
@@ -62,7 +63,7 @@ class OneLinerVerifier:
             f"{place}/{path}": entry for place, tree in enumerate(trees) for path, entry in tree.entries.items()
         }
         reports: list[Report] = []
-        with room.open(Tree(together)) as sandbox:
+        with room.open(Tree(together), limits=LIMITS) as sandbox:
             shell = sandbox.shell()
             for place in range(NUM_TWINS):
                 report = shell.run(RUN.format(place=place, command=shlex.quote(command)), timeout_s=RUN_TIMEOUT_S)
