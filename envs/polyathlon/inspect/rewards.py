@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -208,7 +209,8 @@ def _with_others(
         here = [played for played in solved if played.key.level == level]
         few = NUM_SANDBOX_ATTEMPT_SEEDS if subject.entry.row.needs else len(here)
         for place, played in enumerate(here[:few]):
-            near = [here[(place + step) % len(here)].actions for step in range(1, NUM_OTHERS)]
+            after = (here[(place + step) % len(here)] for step in range(1, len(here)))
+            near = [other.actions for other in itertools.islice(after, NUM_OTHERS - 1)]
             common = Counter(other.actions for other in here if other is not played).most_common(1)
             yield played.key, (*near, *(actions for actions, _ in common))
 

@@ -21,6 +21,7 @@ from polyathlon.verify.text import plain
 NUM_UNIQUE_DRAWS = 1_000
 MIN_UNIQUE_SHARE = 0.98
 MAX_LIFT = 0.05
+MIN_SURPLUS = 3  # fewer is chance, where few tasks are looked at
 MIN_LEAK_CHARS = 2
 SHINGLE_CHARS = 13
 NEAR_DUPLICATE = 0.8
@@ -100,8 +101,9 @@ def check_leaks(subject: Subject, solved: Sequence[Playthrough]) -> CheckResult:
             cases += len(keys)
             own = [_hit(text, mine) for text, mine in zip(shown, answers, strict=True)]
             others = [_hit(text, answers[(k + 1) % len(answers)]) for k, text in enumerate(shown)]
-            lift = (sum(map(bool, own)) - sum(map(bool, others))) / max(1, len(own))
-            if lift > MAX_LIFT:
+            surplus = sum(map(bool, own)) - sum(map(bool, others))
+            lift = surplus / max(1, len(own))
+            if lift > MAX_LIFT and surplus >= MIN_SURPLUS:
                 worst = next(k for k, hit in enumerate(own) if hit)
                 text = f"the answer can be read before it is given, {lift:.0%} more often than by chance: {own[worst]}."
                 faults.append(Finding(level, keys[worst].seed, text, subject.replay(keys[worst])))
