@@ -85,6 +85,7 @@ def test_a_python_block_runs_as_it_stands(block: str, tmp_path: Path) -> None:
 def test_a_command_line_is_one_that_polyathlon_takes(line: str) -> None:
     name, *words = words_of(line)
     context = whole_command().commands[name].make_context(name, words)
+    assert context.info_name == name
     if name == "train" and context.params["settings"] is None:
         load_config(None, context.params["override"] or ())
 

@@ -106,9 +106,12 @@ def test_hostile_messages_never_crash(workspace: DocumentWorkspace, action: str)
 
 @pytest.mark.parametrize("depth", range(850, 1_000, 10))
 def test_answers_at_the_edge_of_the_recursion_limit_never_crash(workspace: DocumentWorkspace, depth: int) -> None:
-    workspace.act(
+    observation = workspace.act(
         '<tool_call>{"name": "submit", "arguments": {"answer": ' + "[" * depth + "]" * depth + "}}</tool_call>"
     )
+    assert observation.error
+    assert "nested too deep" in observation.text
+    assert workspace.evidence().answer is None
 
 
 @pytest.mark.parametrize(
