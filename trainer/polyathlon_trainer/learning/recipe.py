@@ -19,7 +19,7 @@ class Recipe:
     sft_rate: float = 2e-3
     sft_matrix_rate: float | None = 0.02
     sft_clip_norm: float = math.inf
-    rl_rate: float = 5e-4
+    rl_rate: float = 4e-4
     rl_warmup_steps: int = 8
     rl_clip_norm: float = 1.0
     averaging: float = 0.9
