@@ -128,7 +128,7 @@ class BubblewrapSandbox:
         """Return all that lies under /workspace; see Sandbox.get."""
         return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in self.lease.read()})
 
-    def halt(self) -> None:
+    def kill(self) -> None:
         """Kill every process; the files stay."""
         if self._shell is not None:
             self._shell.close()
