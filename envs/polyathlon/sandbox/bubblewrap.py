@@ -17,6 +17,7 @@ from polyathlon.sandbox.protocol import Limits, Report
 from polyathlon.sandbox.shell import BubblewrapShell
 from polyathlon.sandbox.streams import drain, watch
 from polyathlon.sandbox.system import plan_system
+from polyathlon.sandbox.warm import judge_warm
 from polyathlon.tree import Entry, Tree
 
 _KINDS = ("file", "dir", "symlink")
@@ -41,6 +42,19 @@ class BubblewrapRoom:
             sandbox.close()
             raise
         return sandbox
+
+    def judge_python(
+        self,
+        source: str,
+        *,
+        stdin: bytes,
+        packages: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        timeout_s: float = 30.0,
+    ) -> Report:
+        """Run a program of ours in a fork of a warm Python; see warm.judge_python."""
+        launcher = self.launcher(packages)
+        return judge_warm(launcher, source, stdin=stdin, limits=limits or Limits(), timeout_s=timeout_s)
 
     def launcher(self, packages: tuple[str, ...] = ()) -> LauncherProcess:
         """Return the launcher that offers `packages`, started when there is none."""

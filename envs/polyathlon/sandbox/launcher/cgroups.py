@@ -54,6 +54,15 @@ class Group:
                         continue
                 break
 
+    def count(self, name: str) -> int:
+        """Return the kernel's count of "oom" kills or refused "pids" so far; 0 where nothing counts."""
+        path = self.counters.oom if name == "oom" else self.counters.pids
+        if not path:
+            return 0
+        word = "oom_kill" if name == "oom" else "max"
+        with open(path, encoding="ascii") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith(f"{word} ")), 0)
+
     def cpu_s(self) -> float:
         """Return the CPU seconds used so far, 0.0 where nothing counts them."""
         if not self.counters.cpu:
