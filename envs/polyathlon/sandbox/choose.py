@@ -46,7 +46,6 @@ class ProvenRoom:
         require(self.record())
         return self._room.open(tree, limits=limits, packages=packages)
 
-
     def warm_record(self, packages: tuple[str, ...] = ()) -> Record | str:
         """Return what judges forked from the warm Python with `packages` hold, or why there is none; tried once."""
         cold = self.record()

@@ -18,7 +18,9 @@ from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
 from polyathlon.tree import Tree
 
 _ATTACKS = Path(__file__).with_name("attacks.py")
-PROBE_LIMITS = Limits(memory_bytes=64 * 2**20, disk_bytes=4 * 2**20, max_files=500, max_processes=12, output_bytes=2**20)
+PROBE_LIMITS = Limits(
+    memory_bytes=64 * 2**20, disk_bytes=4 * 2**20, max_files=500, max_processes=12, output_bytes=2**20
+)
 
 _HELD_BY_ATTACK = {
     "read_host_file": "host files",

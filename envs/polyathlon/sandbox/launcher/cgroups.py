@@ -37,10 +37,19 @@ class Group:
     paths: tuple[str, ...]
     counters: Counters
 
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Where a process of one thread writes "0" to be moved in."""
+        # A v1 group can move a thread by itself: that skips a lock for which the kernel waits out a grace period.
+        names = ("tasks", "cgroup.procs")
+        return tuple(
+            next(f"{path}/{name}" for name in names if os.path.exists(f"{path}/{name}")) for path in self.paths
+        )
+
     def join(self) -> None:
         """Move the calling process in."""
-        for path in self.paths:
-            _write(f"{path}/cgroup.procs", "0")
+        for path in self.entries:
+            _write(path, "0")
 
     def remove(self) -> None:
         """Remove the directories. Their processes must be gone; a short wait covers the kernel's own clean-up."""

@@ -33,10 +33,8 @@ _NEW_MOUNTS, _NEW_CGROUP, _NEW_UTS, _NEW_IPC = 0x00020000, 0x02000000, 0x0400000
 _NEW_USER, _NEW_PIDS, _NEW_NETWORK = 0x10000000, 0x20000000, 0x40000000
 _NOSUID, _NODEV, _NOEXEC, _READ_ONLY, _REMOUNT, _BIND = 0x2, 0x4, 0x8, 0x1, 0x20, 0x1000
 _PDEATHSIG, _DUMPABLE, _SECCOMP, _DROP_BOUNDING, _NO_NEW_PRIVILEGES = 1, 4, 22, 24, 38
-_OPEN_TREE, _CLONE_TREE = 428, 0x80001  # OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC
 _CAPABILITY_VERSION = 0x20080522
-_SET_INTERFACE_FLAGS, _INTERFACE_UP = 0x8914, 0x1
-_ONLY_AST = 0x400
+_ONLY_AST, _MAX_CODES = 0x400, 16
 _PAYLOAD_ID = 1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -58,29 +56,54 @@ def call(name: str, *arguments: object) -> int:
     return result
 
 
+def write(path: str, text: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY)
+    os.write(fd, text)
+    os.close(fd)
+
+
 def mount(source: bytes, target: bytes, kind: bytes, flags: int, data: bytes = b"") -> None:
     call("mount", source, target, kind, flags, data)
 
 
 def compiled(source: bytes) -> CodeType:
-    """Return the code of a judge's source, with all that it imports first thing imported here, once."""
-    if source not in _codes:
-        for node in compile(source, "<string>", "exec", _ONLY_AST).body:  # type: ignore[attr-defined]  # a Module
-            if type(node).__name__ == "Import":
-                for alias in node.names:
-                    __import__(alias.name)
-            elif type(node).__name__ == "ImportFrom":
-                __import__(node.module)
-        _codes[source] = compile(source, "<string>", "exec", dont_inherit=True)
-        gc.freeze()  # what is shared with the forks stays shared
-    return _codes[source]
+    """Return the code of a judge's source, with all that it imports first thing imported here, once.
+
+    What is wrong with it is the judge's to find: as code that raises the same error.
+    """
+    if source in _codes:
+        return _codes[source]
+    try:
+        statements = compile(source, "<string>", "exec", _ONLY_AST, dont_inherit=True).body  # type: ignore[attr-defined]
+        code = compile(source, "<string>", "exec", dont_inherit=True)
+    except (SyntaxError, ValueError):
+        return compile(f"compile({source!r}, '<string>', 'exec')", "<string>", "exec")
+    for statement in statements:
+        kind = type(statement).__name__
+        names = [alias.name for alias in statement.names] if kind == "Import" else []
+        for name in [statement.module] if kind == "ImportFrom" else names:
+            try:
+                __import__(name)
+            except (ImportError, TypeError):
+                break
+    if len(_codes) == _MAX_CODES:
+        _codes.clear()
+    _codes[source] = code
+    gc.freeze()  # what is shared with the forks stays shared
+    return code
+
+
+class Filter(ctypes.Structure):
+    """A system-call filter, as the kernel takes it."""
+
+    _fields_ = (("length", ctypes.c_ushort), ("lines", ctypes.c_void_p))
 
 
 class Judge:
     """One judge to be: its order, and its descriptors once the launcher's are laid out as 0, 1, 2 and `end`."""
 
-    def __init__(self, order: dict[str, Any], code: CodeType, fds: list[int], seccomp: bytes) -> None:
-        self.order, self.code, self.seccomp = order, code, seccomp
+    def __init__(self, order: dict[str, Any], code: CodeType, fds: list[int], refused: Filter) -> None:
+        self.order, self.code, self.filter = order, code, refused
         self.streams, self.end, self.groups = fds[:3], fds[3], fds[4:]
 
     def become_init(self) -> None:
@@ -95,8 +118,8 @@ class Judge:
         os.dup2(self.end, CONTROL)
         os.closerange(CONTROL + 1, 256)
         call("prctl", _DUMPABLE, 1, 0, 0, 0)  # until the judge starts: what is in /proc/self must be ours to write
-        writable = self.make_files()
-        self.leave_host(writable)
+        unsealed = self.make_files()
+        self.leave_host(unsealed)
         call("prctl", _DUMPABLE, 0, 0, 0, 0)
         judge = os.fork()
         if judge != 0:
@@ -119,33 +142,36 @@ class Judge:
         os._exit(0)
 
     def make_files(self) -> int:
-        """Mount a sized, empty file system over all that can be written, and /proc.
+        """Mount a sized, empty file system over all that can be written, and a /proc of our own over our parent's.
 
-        Return a descriptor of a /proc whose settings are not sealed.
+        Return a descriptor of that one, whose settings are not sealed.
         """
         call("unshare", _NEW_MOUNTS)
         user = self.order["user"]
         sizes = b"mode=755,size=%d,nr_inodes=%d" % (self.order["disk_bytes"], self.order["max_files"] + 4)
         mount(b"tmpfs", b"/tmp", b"tmpfs", _NOSUID | _NODEV, sizes)
-        for name, mode, place in (("workspace", 0o755, "/workspace"), ("shm", 0o1777, "/dev/shm"), ("tmp", 0o1777, "/tmp")):
+        for name, mode, place in (
+            ("workspace", 0o755, "/workspace"),
+            ("shm", 0o1777, "/dev/shm"),
+            ("tmp", 0o1777, "/tmp"),
+        ):
             os.mkdir(f"/tmp/{name}")
             os.chmod(f"/tmp/{name}", mode)
             os.chown(f"/tmp/{name}", user, user)
             mount(b"/tmp/" + name.encode(), place.encode(), b"", _BIND)
+        unsealed = os.open("/proc", os.O_PATH)
         mount(b"proc", b"/proc", b"proc", _NOSUID | _NODEV | _NOEXEC)
-        writable = call("syscall", _OPEN_TREE, -100, b"/proc", _CLONE_TREE)
         mount(b"/proc/sys", b"/proc/sys", b"", _BIND)
         mount(b"", b"/proc/sys", b"", _BIND | _REMOUNT | _READ_ONLY | _NOSUID | _NODEV | _NOEXEC)
-        return writable
+        return unsealed
 
     def limit(self) -> None:
         """Take on the limits of one process: in its own user namespace, where nobody else's processes count."""
-        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
-            file.write("1000")
+        write("/proc/self/oom_score_adj", b"1000")
         for kind, soft, hard in self.order["ceilings"]:
             resource.setrlimit(kind, (soft, hard))
 
-    def leave_host(self, writable: int) -> None:
+    def leave_host(self, unsealed: int) -> None:
         """Become a user without privileges in namespaces without a way out, for good."""
         user = self.order["user"]
         if user:
@@ -154,18 +180,14 @@ class Judge:
             os.setresuid(user, user, user)
             call("prctl", _DUMPABLE, 1, 0, 0, 0)
         call("unshare", _NEW_USER | _NEW_NETWORK | _NEW_IPC | _NEW_UTS | _NEW_CGROUP)
-        entry = f"{_PAYLOAD_ID} {user} 1"
-        for name, text in (("setgroups", "deny"), ("uid_map", entry), ("gid_map", entry)):
-            with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
-                file.write(text)
+        entry = b"%d %d 1" % (_PAYLOAD_ID, user)
+        for name, text in (("setgroups", b"deny"), ("uid_map", entry), ("gid_map", entry)):
+            write(f"/proc/self/{name}", text)
         call("sethostname", b"sandbox", 7)
-        line = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
-        call("ioctl", line.fileno(), _SET_INTERFACE_FLAGS, b"lo".ljust(16, b"\0") + b"\x01" + b"\0" * 23)
-        line.close()
-        setting = os.open("sys/user/max_user_namespaces", os.O_WRONLY, dir_fd=writable)
+        setting = os.open("sys/user/max_user_namespaces", os.O_WRONLY, dir_fd=unsealed)
         os.write(setting, b"0")
         os.close(setting)
-        os.close(writable)
+        os.close(unsealed)
         self.limit()
         self.drop_privileges()
 
@@ -175,15 +197,9 @@ class Judge:
                 break
         header, nothing = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0), (ctypes.c_uint32 * 6)()
         call("capset", header, nothing)
-        os.setsid()
+        os.setpgid(0, 0)  # a signal to the whole group reaches nobody else
         call("prctl", _NO_NEW_PRIVILEGES, 1, 0, 0, 0)
-        lines = ctypes.create_string_buffer(self.seccomp, len(self.seccomp))
-
-        class Program(ctypes.Structure):
-            _fields_ = [("length", ctypes.c_ushort), ("lines", ctypes.c_void_p)]
-
-        program = Program(len(self.seccomp) // 8, ctypes.addressof(lines))
-        call("prctl", _SECCOMP, 2, ctypes.byref(program), 0, 0)
+        call("prctl", _SECCOMP, 2, ctypes.byref(self.filter), 0, 0)
 
 
 def start_anew() -> None:
@@ -234,10 +250,16 @@ def finish_python(error: BaseException | None) -> NoReturn:
 
 def receive(control: Any) -> tuple[dict[str, Any], list[int]]:
     """Return the next packet and its descriptors; end with the launcher."""
-    data, ancillary, _, _ = control.recvmsg(_MAX_ORDER_BYTES, _socket.CMSG_SPACE(_MAX_FDS * 4), _socket.MSG_CMSG_CLOEXEC)
+    data, ancillary, _, _ = control.recvmsg(
+        _MAX_ORDER_BYTES, _socket.CMSG_SPACE(_MAX_FDS * 4), _socket.MSG_CMSG_CLOEXEC
+    )
     if not data:
         os._exit(0)
-    fds = [int.from_bytes(packed[at : at + 4], sys.byteorder) for _, _, packed in ancillary for at in range(0, len(packed), 4)]
+    fds = [
+        int.from_bytes(packed[at : at + 4], sys.byteorder)
+        for _, _, packed in ancillary
+        for at in range(0, len(packed), 4)
+    ]
     return marshal.loads(data), fds
 
 
@@ -281,6 +303,8 @@ def serve() -> CodeType:
     signal.signal(signal.SIGCHLD, reap)
     for package in plan["packages"]:
         __import__(package)
+    lines = ctypes.create_string_buffer(plan["seccomp"], len(plan["seccomp"]))
+    refused = Filter(len(plan["seccomp"]) // 8, ctypes.addressof(lines))
     own_pids = os.open("/proc/self/ns/pid", os.O_RDONLY | os.O_CLOEXEC)
     while True:
         order, fds = receive(control)
@@ -289,12 +313,12 @@ def serve() -> CodeType:
         answer = None
         try:
             code = compiled(source)
-            answer = start(Judge(order, code, fds[1:], plan["seccomp"]), own_pids)
+            answer = start(Judge(order, code, fds[1:], refused), own_pids)
             if answer is None:
                 control.detach()
                 return code
             control.sendmsg([b"+"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, answer.to_bytes(4, sys.byteorder))])
-        except (OSError, SyntaxError, ImportError) as error:
+        except OSError as error:
             control.sendmsg([f"-{type(error).__name__}: {error}".encode()[:2000]])
         for fd in fds[1:]:
             os.close(fd)

@@ -103,7 +103,7 @@ class WarmPython:
         end, told = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         judgement.end = end
         self._judgements.append(judgement)
-        groups = [os.open(f"{path}/cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for path in judgement.group.paths]
+        groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in judgement.group.entries]
         try:
             socket.send_fds(self._line, [marshal.dumps(order)], [*streams, told, *groups])
             self._ordered.append(judgement)
@@ -262,4 +262,4 @@ def _become_python(plan: dict[str, object], control: socket.socket) -> None:
     assert isinstance(words, list)
     environment = plan["environment"]
     assert isinstance(environment, dict)
-    os.execve(words[0], [*words[1:], "-c", _PROGRAM], {**environment, "PYTHONHASHSEED": "0"})
+    os.execve(words[0], [*words[1:], "-c", _PROGRAM], {**environment, "PYTHONHASHSEED": "0", "PWD": "/workspace"})
