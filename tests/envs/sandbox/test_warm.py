@@ -62,6 +62,12 @@ def warm_pids(launcher_pid: int) -> list[int]:
     return found
 
 
+def warm_python(room: BubblewrapRoom) -> int:
+    """Return the pid of the room's warm Python, once it is alone: of an ended judge a zombie may stay for a moment."""
+    assert comes_true(lambda: len(warm_pids(room.launcher().pid)) == 1)
+    return warm_pids(room.launcher().pid)[0]
+
+
 PROGRAMS = {
     "echo": "import sys; print(sys.stdin.read().upper())",
     "bytes in and out": "import sys; sys.stdout.buffer.write(sys.stdin.buffer.read() * 2)",
@@ -168,8 +174,7 @@ def test_judges_at_work_at_the_same_time_do_not_meet(room: BubblewrapRoom) -> No
 
 def test_a_judge_cannot_reach_the_warm_python(room: BubblewrapRoom) -> None:
     said(judge(room, "print()"))
-    warm = warm_pids(room.launcher().pid)
-    assert len(warm) == 1
+    warm = warm_python(room)
     reach = (
         "import os, signal\n"
         "done = []\n"
@@ -181,13 +186,13 @@ def test_a_judge_cannot_reach_the_warm_python(room: BubblewrapRoom) -> None:
         "attempt('environ', lambda: open('/proc/1/environ', 'rb').read())\n"
         "attempt('root', lambda: os.listdir('/proc/1/root'))\n"
         "for n in range(9): attempt('descriptor', lambda: open(f'/proc/1/fd/{n}', 'wb').close())\n"
-        f"attempt('kill', lambda: os.kill({warm[0]}, 9))\n"
+        f"attempt('kill', lambda: os.kill({warm}, 9))\n"
         "os.kill(1, 9); os.kill(0, 15)\n"
         "attempt('own mem', lambda: open('/proc/self/mem', 'rb').close())\n"  # the control
         "print(done)\n"
     )
     assert said(judge(room, reach)) == "['own mem']"
-    assert warm_pids(room.launcher().pid) == warm
+    assert warm_python(room) == warm
 
 
 def test_no_judge_runs_as_a_user_that_counts(room: BubblewrapRoom) -> None:
@@ -262,7 +267,7 @@ def test_a_deadline_ends_the_whole_tree(room: BubblewrapRoom) -> None:
     report = judge(room, stubborn, timeout_s=0.7)
     assert (report.exit_code, report.reason, report.stdout) == (None, "timeout", b"on\n")
     assert report.wall_s < 10
-    assert comes_true(lambda: len(warm_pids(room.launcher().pid)) == 1)
+    assert warm_python(room)
 
 
 def test_spent_cpu_seconds_read_as_a_timeout(room: BubblewrapRoom) -> None:
@@ -273,7 +278,7 @@ def test_spent_cpu_seconds_read_as_a_timeout(room: BubblewrapRoom) -> None:
 def test_judges_leave_nothing(room: BubblewrapRoom) -> None:
     launcher = room.launcher()
     said(judge(room, "print()"))
-    zygote = warm_pids(launcher.pid)[0]
+    zygote = warm_python(room)
     before = descriptors_of(os.getpid()), descriptors_of(launcher.pid), mounts()
     for _ in range(5):
         said(judge(room, LITTER))
@@ -281,7 +286,7 @@ def test_judges_leave_nothing(room: BubblewrapRoom) -> None:
         judge(room, "x = bytearray(10**9)")
         judge(room, "no syntax")
     assert (descriptors_of(os.getpid()), descriptors_of(launcher.pid), mounts()) == before
-    assert warm_pids(launcher.pid) == [zygote]
+    assert warm_python(room) == zygote
     assert groups_of(launcher.pid) == []
 
 
@@ -317,14 +322,14 @@ def test_whoever_is_killed_no_judge_lives_on(victim: str) -> None:
 def test_a_dead_warm_python_is_a_lost_judgement_and_the_next_has_a_new_one() -> None:
     room = BubblewrapRoom()
     said(judge(room, "print()"))
-    (zygote,) = warm_pids(room.launcher().pid)
+    zygote = warm_python(room)
     killer = threading.Timer(0.3, os.kill, (zygote, signal.SIGKILL))
     killer.start()
     with pytest.raises(SandboxLost, match="Judge it again"):
         judge(room, "import time; time.sleep(20)")
     killer.join()
     assert said(judge(room, "print('again')")) == "again"
-    assert warm_pids(room.launcher().pid) != [zygote]
+    assert warm_python(room) != zygote
     room.close()
 
 
