@@ -16,7 +16,8 @@ from polyathlon.sandbox.warm_proof import prove_warm
 from polyathlon.tree import Tree
 
 VARIABLE = "POLYATHLON_SANDBOX"
-BACKENDS: dict[str, Callable[[], Room]] = {"bubblewrap": BubblewrapRoom}
+NUM_SPARES = 2
+BACKENDS: dict[str, Callable[[], Room]] = {"bubblewrap": lambda: BubblewrapRoom(spares=NUM_SPARES)}
 
 
 class ProvenRoom:

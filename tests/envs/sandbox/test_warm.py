@@ -23,7 +23,7 @@ from polyathlon.sandbox.protocol import Limits, Report
 from polyathlon.sandbox.scripted import ScriptedRoom, printing
 from polyathlon.sandbox.warm import judge_cold, judge_python
 
-from .host import alive, comes_true, descriptors_of, groups_of, mounts, processes_of
+from .host import alive, comes_true, descriptors_of, groups_of, mounts
 
 pytestmark = pytest.mark.isolation
 
@@ -285,9 +285,9 @@ def test_judges_leave_nothing(room: BubblewrapRoom) -> None:
         judge(room, "import time; time.sleep(100)", timeout_s=0.05)
         judge(room, "x = bytearray(10**9)")
         judge(room, "no syntax")
-    assert (descriptors_of(os.getpid()), descriptors_of(launcher.pid), mounts()) == before
+    assert comes_true(lambda: groups_of(launcher.pid) == [])
     assert warm_python(room) == zygote
-    assert groups_of(launcher.pid) == []
+    assert (descriptors_of(os.getpid()), descriptors_of(launcher.pid), mounts()) == before
 
 
 OWNER = """
@@ -295,8 +295,9 @@ import json, sys, threading, time
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
 room = BubblewrapRoom()
 room.judge_python("print()", stdin=b"")
+def wait(): room.judge_python("import time; time.sleep(1000)", stdin=b"", timeout_s=1000)
 for _ in range(2):
-    threading.Thread(target=room.judge_python, args=("import time; time.sleep(1000)",), kwargs={"stdin": b""}, daemon=True).start()
+    threading.Thread(target=wait, daemon=True).start()
 time.sleep(1)
 print(room.launcher().pid, flush=True)
 time.sleep(1000)
@@ -364,7 +365,7 @@ class Leaking(BubblewrapRoom):
         super().__init__()
         self.judged: list[str] = []
 
-    def judge_python(self, source: str, **_: object) -> Report:  # type: ignore[override]  # the same, by keyword
+    def judge_python(self, source: str, **_: object) -> Report:
         self.judged.append(source)
         return printing(json.dumps({name: [name == "read_host_file", "read it"] for name in attacks.ATTACKS}))
 

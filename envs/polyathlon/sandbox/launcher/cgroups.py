@@ -51,6 +51,13 @@ class Group:
         for path in self.entries:
             _write(path, "0")
 
+    def removed(self) -> bool:
+        """Try to remove the directories; return whether all are gone: one with a zombie in it stays."""
+        for path in self.paths:
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+        return not any(map(os.path.exists, self.paths))
+
     def remove(self) -> None:
         """Remove the directories. Their processes must be gone; a short wait covers the kernel's own clean-up."""
         for path in self.paths:

@@ -219,6 +219,7 @@ class Launcher:
     def _check_cpu(self) -> None:
         if self._warm is not None:
             self._warm.check_cpu()
+            self._warm.tidy()
         for lease in self._leases:
             if lease.jobs and lease.box.group.cpu_s() > lease.box.amounts.cpu_s:
                 for job in lease.jobs:

@@ -14,7 +14,7 @@ Only modules that leave no trace a program could meet are used: what a judge fin
 from __future__ import annotations
 
 import _signal as signal  # type: ignore[import-not-found]  # the part of signal that is written in C
-import _socket  # type: ignore[import-not-found]  # socket would bring enum, selectors and more
+import _socket  # socket would bring enum, selectors and more
 import ctypes
 import gc
 import marshal
@@ -57,12 +57,14 @@ def call(name: str, *arguments: object) -> int:
 
 
 def write(path: str, text: bytes) -> None:
+    """Write a file of /proc, which takes its text in one piece."""
     fd = os.open(path, os.O_WRONLY)
     os.write(fd, text)
     os.close(fd)
 
 
 def mount(source: bytes, target: bytes, kind: bytes, flags: int, data: bytes = b"") -> None:
+    """Mount as mount(2) does."""
     call("mount", source, target, kind, flags, data)
 
 
@@ -74,7 +76,7 @@ def compiled(source: bytes) -> CodeType:
     if source in _codes:
         return _codes[source]
     try:
-        statements = compile(source, "<string>", "exec", _ONLY_AST, dont_inherit=True).body  # type: ignore[attr-defined]
+        statements = compile(source, "<string>", "exec", _ONLY_AST, dont_inherit=True).body
         code = compile(source, "<string>", "exec", dont_inherit=True)
     except (SyntaxError, ValueError):
         return compile(f"compile({source!r}, '<string>', 'exec')", "<string>", "exec")
@@ -206,7 +208,7 @@ def start_anew() -> None:
     """Set what a cold start sets: streams on the new descriptors, and generators with seeds of their own."""
     for name, place, mode in (("stdin", 0, "r"), ("stdout", 1, "w"), ("stderr", 2, "w")):
         old = getattr(sys, name)
-        new = open(place, mode, encoding=old.encoding, errors=old.errors, closefd=False, buffering=-1)
+        new = open(place, mode, encoding=old.encoding, errors=old.errors, closefd=False)  # noqa: SIM115  # it stays
         if name == "stderr":
             new.reconfigure(line_buffering=True)  # type: ignore[attr-defined]  # a TextIOWrapper
         setattr(sys, name, new)
@@ -220,7 +222,7 @@ def start_anew() -> None:
 def fresh_main() -> dict[str, Any]:
     """Return the names of a main module in which nothing is defined yet."""
     main = type(sys)("__main__")
-    main.__builtins__ = __builtins__
+    vars(main)["__builtins__"] = __builtins__
     sys.modules["__main__"] = main
     return main.__dict__
 
@@ -264,6 +266,7 @@ def receive(control: Any) -> tuple[dict[str, Any], list[int]]:
 
 
 def reap(*_: object) -> None:
+    """Wait for every judge that has ended."""
     try:
         while os.waitpid(-1, os.WNOHANG)[0]:
             pass

@@ -57,14 +57,19 @@ class Judgement:
             "cpu_s": self.group.cpu_s(),
         }
 
+    def gone(self) -> bool:
+        """Give its user and its groups back, and return True, once the last of its processes has been waited for."""
+        if not self.group.removed():
+            return False
+        if self.user.claim is not None:
+            self.user.claim.close()
+        return True
+
     def free(self) -> None:
-        """Give everything back. Its processes must be gone."""
+        """Close what was open for it."""
         os.close(self.end)
         if self.pidfd is not None:
             os.close(self.pidfd)
-        self.group.remove()
-        if self.user.claim is not None:
-            self.user.claim.close()
         self.line.close()
 
 
@@ -82,6 +87,7 @@ class WarmPython:
         self._line, self.pid = _start(plan)
         self._ordered: deque[Judgement] = deque()
         self._judgements: list[Judgement] = []
+        self._ended: list[Judgement] = []
         settings = {"packages": plan["packages"], "seccomp": bytes.fromhex(str(plan["seccomp"]))}
         self._line.send(marshal.dumps(settings))
         self.alive = True
@@ -89,7 +95,7 @@ class WarmPython:
 
     @property
     def busy(self) -> bool:
-        return bool(self._judgements)
+        return bool(self._judgements or self._ended)
 
     def judge(self, judgement: Judgement, streams: list[int], *, first_uid: int) -> None:
         """Order a judge. `streams` are its source and its standard streams. Owns `judgement` from here on."""
@@ -122,6 +128,10 @@ class WarmPython:
                 judgement.cpu_spent = True
                 judgement.kill()
 
+    def tidy(self) -> None:
+        """Give back what ended judges held, as far as their processes are gone."""
+        self._ended = [judgement for judgement in self._ended if not judgement.gone()]
+
     def close(self) -> None:
         """Kill it, and with it every judge; those who wait are told that theirs is lost. May be called twice."""
         with contextlib.suppress(ProcessLookupError, ChildProcessError):
@@ -133,6 +143,9 @@ class WarmPython:
             self._line.close()
         for judgement in list(self._judgements):
             self._lose(judgement, "the warm Python has ended")
+        for judgement in self._ended:
+            judgement.group.remove()
+        self.tidy()
 
     def _on_word(self) -> None:
         try:
@@ -178,6 +191,8 @@ class WarmPython:
                     self._selector.unregister(watched)
         self._judgements.remove(judgement)
         judgement.free()
+        self._ended.append(judgement)
+        self.tidy()
 
 
 def _start(plan: dict[str, object]) -> tuple[socket.socket, int]:
@@ -255,9 +270,9 @@ def _become_python(plan: dict[str, object], control: socket.socket) -> None:
     nothing = os.open("/dev/null", os.O_RDWR)
     for place in (0, 1):
         os.dup2(nothing, place)
-    os.dup2(control.fileno(), _CONTROL)
+    spare = os.dup(control.fileno())  # it may be at _CONTROL already, where dup2 would leave it to close on exec
+    os.dup2(spare, _CONTROL)
     os.closerange(_CONTROL + 1, os.sysconf("SC_OPEN_MAX"))
-    os.set_inheritable(_CONTROL, True)
     words = plan["warm_python"]
     assert isinstance(words, list)
     environment = plan["environment"]
