@@ -78,7 +78,7 @@ def compare(domain_id: str, keys: Sequence[TaskKey]) -> list[tuple[str, Verdict,
 @pytest.mark.parametrize("domain_id", IDS)
 def test_warm_and_cold_verdicts_are_equal(domain_id: str) -> None:
     levels = polyathlon.registry().entry(domain_id).row.levels
-    pairs = compare(domain_id, [TaskKey(domain_id, level, SEED) for level in (0, levels - 1)])
+    pairs = compare(domain_id, [TaskKey(domain_id, levels // 2, SEED)])
     assert [(name, warm, cold) for name, warm, cold in pairs if warm != cold] == []
     assert {warm.passed for _, warm, _ in pairs} == {True, False}
 

@@ -22,6 +22,7 @@ from polyathlon.sandbox.system import plan_system
 from polyathlon.sandbox.warm import judge_warm
 from polyathlon.tree import Entry, Tree
 
+_READY_LIMIT_S = 60.0
 _KINDS = ("file", "dir", "symlink")
 
 
@@ -62,7 +63,7 @@ class BubblewrapRoom:
 
     def _make_spare(self, kind: Kind) -> BubblewrapSandbox:
         sandbox = self._make(kind)
-        sandbox.shell()  # what takes longest to start
+        sandbox.shell().run(":", timeout_s=_READY_LIMIT_S)  # a shell is what takes longest to start
         return sandbox
 
     def judge_python(

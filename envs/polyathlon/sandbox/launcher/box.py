@@ -68,17 +68,25 @@ class Box:
         kernel.setns(self.mounts, kernel.NEW_MOUNTS)
 
     def become_payload(self) -> None:
-        """Enter, take on the limits, and give up the privileges: what runs next is the payload's."""
+        """Enter, take on the limits, and give up the privileges: what runs next is the payload's.
+
+        The limit on descriptors is for `limit_descriptors`: this fork of the launcher may hold more.
+        """
         self.group.join()
         self.enter()
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
         for kind, pair in ceilings(self.amounts, self.group).items():
-            resource.setrlimit(kind, pair)
+            if kind != resource.RLIMIT_NOFILE:
+                resource.setrlimit(kind, pair)
         if self.user.claim is not None:
             os.setgroups([])
             os.setresgid(self.user.gid, self.user.gid, self.user.gid)
             os.setresuid(self.user.uid, self.user.uid, self.user.uid)
+
+    def limit_descriptors(self) -> None:
+        """Take on the payload's limit on descriptors, as the last thing before the program starts."""
+        resource.setrlimit(resource.RLIMIT_NOFILE, ceilings(self.amounts, self.group)[resource.RLIMIT_NOFILE])
 
     def read(self, out: int) -> None:
         """Write the workspace's rows, or what is wrong with it, to `out`. Runs in a child process."""

@@ -6,6 +6,7 @@ import contextlib
 import json
 import marshal
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -250,6 +251,8 @@ def main() -> None:
         return
     plan, _ = message
     kernel.adopt_orphans()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # some ten for each sandbox; a payload has its own limit
     try:
         build_template(plan)
         launcher = Launcher(control, plan)
