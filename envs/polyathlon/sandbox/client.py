@@ -164,7 +164,11 @@ class Lease:
         if fd is None:
             return 0
         word = "oom_kill" if name == "oom" else "max"
-        for line in os.pread(fd, 4096, 0).decode("ascii").splitlines():
+        try:
+            text = os.pread(fd, 4096, 0).decode("ascii")
+        except OSError as error:  # the launcher died, and another one has swept up after it
+            raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
+        for line in text.splitlines():
             if line.startswith(f"{word} "):
                 return int(line.split()[1])
         return 0
