@@ -7,6 +7,7 @@ PolyathlonError
 ├── DomainError          a domain broke its contract
 │   └── VerifierError    a verifier broke: never a reward of zero
 ├── SandboxError         a sandbox could not be made or kept
+│   ├── PatchRefused     a patch does not apply; names file and hunk, nothing was changed
 │   ├── SandboxRefused   isolation is not possible here; says what to install
 │   └── SandboxLost      the sandbox died under us: the episode is discarded
 ├── ToolCallError        a policy's message could not be read as a tool call; becomes an observation
@@ -49,6 +50,10 @@ class SandboxError(PolyathlonError):
 
 class SandboxRefused(SandboxError):
     """This machine cannot isolate; the message says what to install or allow."""
+
+
+class PatchRefused(SandboxError):
+    """A patch does not apply to the files as they are. None of it was applied."""
 
 
 class SandboxLost(SandboxError):

@@ -11,9 +11,10 @@ import numpy as np
 
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Tree, Verdict, answering
 from polyathlon.canonical import expect_int
-from polyathlon.errors import SandboxLost, TaskError
+from polyathlon.errors import TaskError
 from polyathlon.sandbox.protocol import Limits, Report, Room
 from polyathlon.seeding import child
+from polyathlon.verify.commands import MAX_OUTPUT_BYTES, run_on_trees
 from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.terminal._asking import draw_request, word_request
@@ -23,8 +24,7 @@ from polyathlon_domains.terminal._twins import NUM_TWINS, PLACES, twins
 RUN_TIMEOUT_S = 30.0  # a starved machine must not fail a right command; a busy loop dies sooner, of its CPU seconds
 LIMITS = Limits(cpu_s=15.0)
 MAX_COMMAND_CHARS = 2_000
-# a child of the judge's own shell: what it sets, or kills, pays nothing, since expected answers stay out of the sandbox
-RUN = "(cd /workspace/{place} && TZ=UTC LC_ALL=C exec bash -c {command} 2>/dev/null)"
+SIGNALLED = 128
 MAX_TWIN_SEEDS = 20
 EXIT_CREDIT = 0.1
 CHANCE = {"paths": 0.0, "count": 0.5, "folders": 0.5}
@@ -59,19 +59,14 @@ class OneLinerVerifier:
             return Verdict.failing("no command that bash could read")
         if request.ban and command.count(request.ban):
             return Verdict.failing(f"the command contains {request.ban}")
-        together = {
-            f"{place}/{path}": entry for place, tree in enumerate(trees) for path, entry in tree.entries.items()
-        }
-        reports: list[Report] = []
-        with room.open(Tree(together), limits=LIMITS) as sandbox:
-            shell = sandbox.shell()
-            for place in range(NUM_TWINS):
-                report = shell.run(RUN.format(place=place, command=shlex.quote(command)), timeout_s=RUN_TIMEOUT_S)
-                if report.reason == "lost":
-                    raise SandboxLost("the sandbox died while the command ran")
-                if report.reason != "exit" or (report.exit_code != 0 and not report.stdout):
-                    return Verdict.failing(f"the command ended by {report.reason}, status {report.exit_code}")
-                reports.append(report)
+        ran, reason = run_on_trees(room, command, trees, limits=LIMITS, wall_s=RUN_TIMEOUT_S)
+        if reason != "exit" or len(ran) < NUM_TWINS:
+            return Verdict.failing(f"the command ended by {reason}, on {len(ran)} of {NUM_TWINS} trees")
+        if any(each.status > SIGNALLED or (each.status != 0 and not each.output) for each in ran):
+            return Verdict.failing(f"the command ended with status {max(each.status for each in ran)}")
+        reports = [
+            Report(each.status, "exit", each.output, clipped=len(each.output) > MAX_OUTPUT_BYTES) for each in ran
+        ]
         return _compare(request, trees, reports)
 
 

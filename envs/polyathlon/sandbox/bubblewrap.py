@@ -6,34 +6,47 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Self
 
 from polyathlon.errors import SandboxError
+from polyathlon.sandbox.admission import Gate, Policy
 from polyathlon.sandbox.client import LauncherProcess, ended
 from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, options, own_reason, unstarted, word
 from polyathlon.sandbox.launcher.wire import memory_file
+from polyathlon.sandbox.pool import Kind, Pool
 from polyathlon.sandbox.protocol import Limits, Report
 from polyathlon.sandbox.shell import BubblewrapShell
 from polyathlon.sandbox.streams import drain, watch
 from polyathlon.sandbox.system import plan_system
+from polyathlon.sandbox.warm import judge_warm
 from polyathlon.tree import Entry, Tree
 
+_READY_LIMIT_S = 60.0
 _KINDS = ("file", "dir", "symlink")
 
 
 class BubblewrapRoom:
     """Makes sandboxes of bubblewrap. One launcher for each set of packages is started when first asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, policy: Policy | None = None, *, spares: int = 0) -> None:
+        """`policy` says how many sandboxes may start, and stand, at once; `spares`, how many of a kind wait for use."""
         self._lock = threading.Lock()
-        self._launchers: dict[tuple[str, ...], LauncherProcess] = {}
+        self._policy = policy
+        self._spares = spares
+        self._begin()
+
+    def _begin(self) -> None:
         self._pid = os.getpid()
+        self._launchers: dict[tuple[str, ...], LauncherProcess] = {}
+        self.gate = Gate(self._policy)
+        self.pool: Pool[BubblewrapSandbox] = Pool(self._make_spare, calm=self.gate.calm, most=self._spares)
 
     def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> BubblewrapSandbox:
         """Return a fresh sandbox; see Room.open."""
-        launcher = self.launcher(packages)
-        sandbox = BubblewrapSandbox(launcher, limits or Limits())
+        kind = tuple(sorted(set(packages))), limits or Limits()
+        self.launcher(packages)
+        sandbox = self.pool.claim(kind) or self._make(kind)
         try:
             if len(tree):
                 sandbox.put(tree)
@@ -42,11 +55,35 @@ class BubblewrapRoom:
             raise
         return sandbox
 
+    def _make(self, kind: Kind) -> BubblewrapSandbox:
+        packages, limits = kind
+        launcher, gate = self.launcher(packages), self.gate
+        with gate.start(limits.memory_bytes) as ticket:
+            return BubblewrapSandbox(launcher, limits, on_close=lambda: gate.leave(ticket))
+
+    def _make_spare(self, kind: Kind) -> BubblewrapSandbox:
+        sandbox = self._make(kind)
+        sandbox.shell().run(":", timeout_s=_READY_LIMIT_S)  # a shell is what takes longest to start
+        return sandbox
+
+    def judge_python(
+        self,
+        source: str,
+        *,
+        stdin: bytes,
+        packages: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        timeout_s: float = 30.0,
+    ) -> Report:
+        """Run a program of ours in a fork of a warm Python; see warm.judge_python."""
+        launcher = self.launcher(packages)
+        return judge_warm(launcher, source, stdin=stdin, limits=limits or Limits(), timeout_s=timeout_s)
+
     def launcher(self, packages: tuple[str, ...] = ()) -> LauncherProcess:
         """Return the launcher that offers `packages`, started when there is none."""
         with self._lock:
             if self._pid != os.getpid():  # a fork: the launchers are the parent's
-                self._launchers, self._pid = {}, os.getpid()
+                self._begin()
             key = tuple(sorted(set(packages)))
             if key not in self._launchers:
                 self._launchers[key] = LauncherProcess(plan_system(key))
@@ -54,6 +91,7 @@ class BubblewrapRoom:
 
     def close(self) -> None:
         """End all launchers, and with them every sandbox that is still open."""
+        self.pool.close()
         with self._lock:
             for launcher in self._launchers.values():
                 launcher.close()
@@ -63,9 +101,10 @@ class BubblewrapRoom:
 class BubblewrapSandbox:
     """One sandbox. Not thread-safe."""
 
-    def __init__(self, launcher: LauncherProcess, limits: Limits) -> None:
+    def __init__(self, launcher: LauncherProcess, limits: Limits, *, on_close: Callable[[], None]) -> None:
         self.limits = limits
         self.environment = launcher.plan.environment
+        self._on_close = on_close
         self.lease = launcher.open_box(limits)
         self._shell: BubblewrapShell | None = None
 
@@ -128,7 +167,7 @@ class BubblewrapSandbox:
         """Return all that lies under /workspace; see Sandbox.get."""
         return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in self.lease.read()})
 
-    def halt(self) -> None:
+    def kill(self) -> None:
         """Kill every process; the files stay."""
         if self._shell is not None:
             self._shell.close()
@@ -138,6 +177,7 @@ class BubblewrapSandbox:
         if self._shell is not None:
             self._shell.forget()
         self.lease.close()
+        self._on_close()
 
     def __enter__(self) -> Self:
         return self

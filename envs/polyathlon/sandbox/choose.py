@@ -7,14 +7,17 @@ import os
 import threading
 from collections.abc import Callable
 
-from polyathlon.errors import SandboxRefused
+from polyathlon.errors import SandboxError, SandboxRefused
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
 from polyathlon.sandbox.probe import Record, probe, require
-from polyathlon.sandbox.protocol import Limits, Room, Sandbox
+from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
+from polyathlon.sandbox.warm import PythonRoom, judge_cold
+from polyathlon.sandbox.warm_proof import prove_warm
 from polyathlon.tree import Tree
 
 VARIABLE = "POLYATHLON_SANDBOX"
-BACKENDS: dict[str, Callable[[], Room]] = {"bubblewrap": BubblewrapRoom}
+NUM_SPARES = 2
+BACKENDS: dict[str, Callable[[], Room]] = {"bubblewrap": lambda: BubblewrapRoom(spares=NUM_SPARES)}
 
 
 class ProvenRoom:
@@ -25,6 +28,7 @@ class ProvenRoom:
         self._backend = backend
         self._lock = threading.Lock()
         self._record: Record | None = None
+        self._warm: dict[tuple[str, ...], Record | str] = {}
 
     def record(self) -> Record:
         """Return what the backend holds here, probed once."""
@@ -42,6 +46,47 @@ class ProvenRoom:
         """
         require(self.record())
         return self._room.open(tree, limits=limits, packages=packages)
+
+    def warm_record(self, packages: tuple[str, ...] = ()) -> Record | str:
+        """Return what judges forked from the warm Python with `packages` hold, or why there is none; tried once."""
+        cold = self.record()
+        with self._lock:
+            if packages not in self._warm:
+                self._warm[packages] = self._prove_warm(packages, cold)
+            return self._warm[packages]
+
+    def judge_python(
+        self,
+        source: str,
+        *,
+        stdin: bytes,
+        packages: tuple[str, ...] = (),
+        limits: Limits | None = None,
+        timeout_s: float = 30.0,
+    ) -> Report:
+        """Run a program of ours in a fresh, empty sandbox; see warm.judge_python.
+
+        In a fork of the warm Python where its walls have proved to be the sandbox's, else in a cold Python.
+
+        Raises:
+            SandboxRefused: there is no isolation here; says what is missing.
+
+        """
+        require(self.record())
+        record = self.warm_record(packages)
+        if isinstance(self._room, PythonRoom) and isinstance(record, Record) and not record.missing:
+            judge = self._room.judge_python
+            return judge(source, stdin=stdin, packages=packages, limits=limits, timeout_s=timeout_s)
+        return judge_cold(self._room, source, stdin=stdin, packages=packages, limits=limits, timeout_s=timeout_s)
+
+    def _prove_warm(self, packages: tuple[str, ...], cold: Record) -> Record | str:
+        if not isinstance(self._room, PythonRoom):
+            return f"{self._backend} keeps no warm Python"
+        held = frozenset(capability.name for capability in cold.capabilities if capability.held)
+        try:
+            return prove_warm(self._room, packages=packages, kernel=cold.kernel, held=held)
+        except SandboxError as error:
+            return str(error)
 
 
 def default_room() -> ProvenRoom:

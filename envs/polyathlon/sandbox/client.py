@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
 from polyathlon.sandbox.launcher import wire
@@ -22,6 +23,7 @@ from polyathlon.sandbox.system import Plan
 
 _ANSWER_LIMIT_S = 30.0
 _SETUP_LIMIT_S = 60.0
+_AMOUNTS = ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s")
 _START = "import sys; sys.path.append(sys.argv[1]); from launcher.serve import main; main()"
 
 
@@ -78,24 +80,40 @@ class LauncherProcess:
             SandboxLost: the launcher is gone, or could not make one.
 
         """
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.settimeout(_ANSWER_LIMIT_S)
-        amounts = asdict(limits)
-        amounts = {
-            name: amounts[name] for name in ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s")
-        }
+        ours = self._ask(limits, {}, [])
         try:
-            with theirs, self._lock:
-                wire.send(self._control, amounts, [theirs.fileno()])
             answer, fds = _receive(ours, "for a new sandbox")
-        except OSError as error:
+        except SandboxLost:
             ours.close()
-            raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
+            raise
         if "error" in answer:
             ours.close()
             raise SandboxLost(f"No new sandbox: {answer['error']}.")
         counters = dict(zip(_strings(answer["counters"]), fds[1:], strict=True))
         return Lease(ours, uid=int(str(answer["uid"])), workspace=fds[0], counters=counters)
+
+    def judge(self, limits: Limits, fds: Sequence[int]) -> socket.socket:
+        """Start a judge in a fork of the warm Python; return the line on which it ends.
+
+        `fds` are its source and its standard streams. A word on the line kills it and all that it started.
+
+        Raises:
+            SandboxLost: the launcher is gone.
+
+        """
+        return self._ask(limits, {"op": "judge"}, fds)
+
+    def _ask(self, limits: Limits, body: dict[str, object], fds: Sequence[int]) -> socket.socket:
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(_ANSWER_LIMIT_S)
+        amounts = {name: getattr(limits, name) for name in _AMOUNTS}
+        try:
+            with theirs, self._lock:
+                wire.send(self._control, {**amounts, **body}, [theirs.fileno(), *fds])
+        except OSError as error:
+            ours.close()
+            raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
+        return ours
 
     def close(self) -> None:
         """End the launcher and every sandbox of it; wait until it is gone."""
@@ -146,7 +164,11 @@ class Lease:
         if fd is None:
             return 0
         word = "oom_kill" if name == "oom" else "max"
-        for line in os.pread(fd, 4096, 0).decode("ascii").splitlines():
+        try:
+            text = os.pread(fd, 4096, 0).decode("ascii")
+        except OSError as error:  # the launcher died, and another one has swept up after it
+            raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
+        for line in text.splitlines():
             if line.startswith(f"{word} "):
                 return int(line.split()[1])
         return 0
@@ -207,6 +229,20 @@ def ended(line: socket.socket) -> Ending:
         SandboxLost: the launcher died, or did not answer.
 
     """
+    answer = answer_of(line)
+    if "error" in answer:
+        raise SandboxLost(f"The launcher could not start a command ({answer['error']}).")
+    code = os.waitstatus_to_exitcode(answer["status"])
+    return Ending(code if code >= 0 else 128 - code, started=answer["started"], cpu_spent=answer["cpu_spent"])
+
+
+def answer_of(line: socket.socket) -> dict[str, Any]:
+    """Return the launcher's last word on `line`, waiting for it at most 30 s.
+
+    Raises:
+        SandboxLost: the launcher died, or did not answer.
+
+    """
     try:
         data = line.recv(4096)
     except TimeoutError as error:
@@ -215,11 +251,8 @@ def ended(line: socket.socket) -> Ending:
         raise SandboxLost(f"The sandbox launcher is gone ({error}).") from error
     if not data:
         raise SandboxLost("The sandbox launcher died while a command ran.")
-    answer = json.loads(data)
-    if "error" in answer:
-        raise SandboxLost(f"The launcher could not start a command ({answer['error']}).")
-    code = os.waitstatus_to_exitcode(answer["status"])
-    return Ending(code if code >= 0 else 128 - code, started=answer["started"], cpu_spent=answer["cpu_spent"])
+    answer: dict[str, Any] = json.loads(data)
+    return answer
 
 
 def _receive(line: socket.socket, what: str) -> tuple[dict[str, object], list[int]]:

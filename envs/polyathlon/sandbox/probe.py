@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import platform
@@ -17,7 +18,9 @@ from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
 from polyathlon.tree import Tree
 
 _ATTACKS = Path(__file__).with_name("attacks.py")
-_LIMITS = Limits(memory_bytes=64 * 2**20, disk_bytes=4 * 2**20, max_files=500, max_processes=12, output_bytes=2**20)
+PROBE_LIMITS = Limits(
+    memory_bytes=64 * 2**20, disk_bytes=4 * 2**20, max_files=500, max_processes=12, output_bytes=2**20
+)
 
 _HELD_BY_ATTACK = {
     "read_host_file": "host files",
@@ -119,11 +122,12 @@ def require(record: Record) -> None:
         )
 
 
-def _attack(room: Room) -> Iterator[Capability]:
+@contextlib.contextmanager
+def prepared_attack() -> Iterator[str]:
+    """Give the attack program's argument: where on this machine to look for what, while the context lasts."""
     with (
         tempfile.NamedTemporaryFile("w", prefix="polyathlon-probe-") as secret_file,
         socket.create_server(("127.0.0.1", 0)) as listener,
-        room.open(Tree.of({"attacks.py": _ATTACKS.read_bytes()}), limits=_LIMITS) as sandbox,
     ):
         secret = secrets.token_hex(16)
         secret_file.write(secret)
@@ -131,8 +135,27 @@ def _attack(room: Room) -> Iterator[Capability]:
         os.chmod(secret_file.name, 0o644)
         own = Path("/proc/self/cmdline").read_bytes().hex()
         port: int = listener.getsockname()[1]
-        facts = {"secret_path": secret_file.name, "secret": secret, "port": port, "command_line": own}
-        report = sandbox.run(["python3", "-I", "attacks.py", json.dumps(facts)], timeout_s=20)
+        yield json.dumps({"secret_path": secret_file.name, "secret": secret, "port": port, "command_line": own})
+
+
+def attack_text() -> str:
+    """Return the attack program."""
+    return _ATTACKS.read_text(encoding="utf-8")
+
+
+def _attack(room: Room) -> Iterator[Capability]:
+    with prepared_attack() as facts, room.open(Tree.of({"attacks.py": attack_text()}), limits=PROBE_LIMITS) as sandbox:
+        report = sandbox.run(["python3", "-I", "attacks.py", facts], timeout_s=20)
+    yield from told_by_attacks(report)
+
+
+def told_by_attacks(report: Report) -> Iterator[Capability]:
+    """Read the report of the attack program.
+
+    Raises:
+        SandboxRefused: it did not run, so nothing is known.
+
+    """
     if not report.ok:
         raise SandboxRefused(
             f"The attack program did not run in the sandbox ({report.reason}, exit code {report.exit_code}: "
@@ -145,10 +168,10 @@ def _attack(room: Room) -> Iterator[Capability]:
 
 
 def _exceed(room: Room) -> Iterator[Capability]:
-    with room.open(Tree(), limits=_LIMITS) as sandbox:
+    with room.open(Tree(), limits=PROBE_LIMITS) as sandbox:
         yield _refused("disk size", sandbox.run(["bash", "-c", _FILL]), "8 MiB into 4 MiB")
         yield _refused("file count", sandbox.run(["bash", "-c", _MANY]), "600 files into 500")
-    with room.open(Tree(), limits=_LIMITS) as sandbox:
+    with room.open(Tree(), limits=PROBE_LIMITS) as sandbox:
         yield _count_processes(sandbox)
         yield _refused("memory of a process", sandbox.run(["python3", "-IS", "-c", _HOG]), "96 MiB into 64 MiB")
         hogs = sandbox.run(["python3", "-IS", "-c", _HOGS])

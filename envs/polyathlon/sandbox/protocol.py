@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, Protocol, Self
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, Self, TypeAlias
 
+from polyathlon.canonical import Json
 from polyathlon.tree import Tree
 
-Reason = Literal["exit", "signal", "timeout", "oom", "pids", "disk", "output_limit", "lost"]
+Reason = Literal["exit", "signal", "timeout", "idle_timeout", "oom", "pids", "disk", "output_limit", "lost"]
+Command: TypeAlias = Sequence[str] | str
+"""An argv, or a text that `bash -c` runs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
     """What one sandbox may use. Sizes in bytes, times in seconds, all per sandbox and not per process.
 
-    `disk_bytes` and `max_files` hold for `/workspace`, `/tmp` and `/dev/shm` together. A few processes of the sandbox's
-    own come on top of `max_processes`. A command that writes more than
+    `disk_bytes` and `max_files` hold for `/workspace`, `/tmp` and `/dev/shm` together, layers of snapshots included. A
+    few processes of the sandbox's own come on top of `max_processes`. `cpu_s` is CPU time in sum; `cores` is how many
+    cores' worth of it may be used at once, and what `nproc` shows inside, rounded up. A command that writes more than
     `output_bytes` to both streams is killed; of what it wrote, a Report keeps `kept_bytes` a stream, head and tail.
     """
 
@@ -25,8 +29,23 @@ class Limits:
     max_files: int = 20_000
     max_processes: int = 64
     cpu_s: float = 60.0
+    cores: float = 1.0
     output_bytes: int = 4 * 2**20
     kept_bytes: int = 256 * 2**10
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What was used, by the kernel's own count; None where nothing counts it on this machine.
+
+    Of a Report: CPU time of that command alone, and the sandbox's state at its end. Of a Sandbox: since it opened.
+    `peak_memory_bytes` is the highest sum over all processes since the sandbox opened, page cache and files included.
+    """
+
+    cpu_s: float | None = None
+    peak_memory_bytes: int | None = None
+    disk_bytes: int | None = None
+    num_files: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +66,72 @@ class Report:
     clipped: bool = False
     wall_s: float = 0.0
     fresh_shell: bool = False
+    usage: Usage = field(default_factory=Usage)
 
     @property
     def ok(self) -> bool:
         return self.reason == "exit" and self.exit_code == 0
 
 
+@dataclass(frozen=True, slots=True)
+class SandboxRecord:
+    """What an episode's sandbox was, to go with the episode: enough to say later whether two were alike.
+
+    `layers` are digests of the snapshot layers below the workspace, lowest first; none for one opened on a tree.
+    """
+
+    backend: str
+    kernel: str
+    capabilities: tuple[str, ...]
+    limits: Limits
+    layers: tuple[str, ...] = ()
+    packages: tuple[str, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+
+    def as_dict(self) -> dict[str, Json]:
+        """Return the fields as plain JSON."""
+        amounts: dict[str, Json] = {name: getattr(self.limits, name) for name in Limits.__slots__}
+        used: dict[str, Json] = {name: getattr(self.usage, name) for name in Usage.__slots__}
+        return {
+            "backend": self.backend,
+            "kernel": self.kernel,
+            "capabilities": list(self.capabilities),
+            "limits": amounts,
+            "layers": list(self.layers),
+            "packages": list(self.packages),
+            "usage": used,
+        }
+
+
+class Snapshot(Protocol):
+    """The files of a sandbox at one moment, as layers that never change. It outlives the sandbox it was taken of.
+
+    Files alone: `/workspace`, with modes, times, links and attributes. No process, no memory, no open descriptor; and
+    neither `/tmp` nor `/dev/shm`.
+    """
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """Digests of the layers, lowest first. Equal layers have equal digests on every machine."""
+        ...
+
+    def to_tar(self) -> bytes:
+        """Return all layers as one tar, with whiteouts and extended attributes: `Room.load` opens it anywhere."""
+        ...
+
+    def close(self) -> None:
+        """Free it, once no sandbox stands on it any more. May be called twice."""
+        ...
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+
 class Shell(Protocol):
     """A persistent bash: directory, variables and functions last from one command to the next."""
 
-    def run(self, command: str, *, timeout_s: float = 30.0) -> Report:
+    def run(self, command: str, *, timeout_s: float = 30.0, idle_s: float | None = None) -> Report:
         """Run `command`, with both streams in `stdout`, in order. Its standard input is empty.
 
         A timeout kills the command's whole tree, the shell and its background jobs included; see `fresh_shell`.
@@ -65,6 +140,33 @@ class Shell(Protocol):
             SandboxLost: the sandbox died for a reason that is not the command's.
 
         """
+        ...
+
+
+class Terminal(Protocol):
+    """A program on a terminal of its own: for editors, pagers, debuggers and prompts, which draw on a screen."""
+
+    @property
+    def alive(self) -> bool:
+        """Whether the program still runs."""
+        ...
+
+    def send_keys(self, *keys: str) -> None:
+        """Type text or named keys ("Enter", "Escape", "Tab", "Up", "C-c", "F1", ...); text in any other form is typed.
+
+        Raises:
+            SandboxError: no such key, or the program takes no more input.
+            SandboxLost: the sandbox died.
+
+        """
+        ...
+
+    def screen(self, *, quiet_s: float = 0.1, timeout_s: float = 5.0) -> str:
+        """Return the screen as text, once nothing was drawn for `quiet_s`, or after `timeout_s`."""
+        ...
+
+    def close(self) -> None:
+        """Kill the program. May be called twice."""
         ...
 
 
@@ -77,13 +179,18 @@ class Sandbox(Protocol):
 
     def run(
         self,
-        argv: Sequence[str],
+        command: Command,
         *,
         timeout_s: float = 30.0,
+        idle_s: float | None = None,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
     ) -> Report:
-        """Run `argv` in `/workspace` and wait for it. Nothing it started lives on.
+        """Run `command` in `/workspace` and wait for it. Nothing it started lives on.
+
+        `idle_s` ends it after so long without output. `limits` may narrow `cpu_s`, `output_bytes` and `kept_bytes` for
+        this command; its other fields are the sandbox's.
 
         All processes of one command share a user and can change each other. So a program that is judged is a command
         of its own, fed through `stdin` and judged by its Report: it is never a child of the code that judges it.
@@ -98,6 +205,15 @@ class Sandbox(Protocol):
         """Return the sandbox's one persistent shell, started at the first call."""
         ...
 
+    def terminal(self, command: Command = ("bash",), *, columns: int = 80, rows: int = 24) -> Terminal:
+        """Start `command` on a terminal of its own, and return it.
+
+        Raises:
+            SandboxRefused: this backend has no terminals.
+
+        """
+        ...
+
     def put(self, tree: Tree) -> None:
         """Write `tree` under `/workspace`, with its modes and times; existing paths are replaced.
 
@@ -107,21 +223,59 @@ class Sandbox(Protocol):
         """
         ...
 
-    def halt(self) -> None:
-        """Kill every process, the shell included. The files stay, for `get`."""
+    def apply(self, patch: str) -> None:
+        """Apply a unified diff under `/workspace`: all of it, or nothing.
+
+        Raises:
+            PatchRefused: it does not apply; names the file and the hunk, and what stands there instead.
+            SandboxError: the result does not fit.
+
+        """
         ...
 
     def get(self) -> Tree:
         """Return all that lies under `/workspace`, read from outside, without following links, devices or pipes.
 
         What the payload can do, it cannot make this fail: a file beyond the sandbox's own size in sum (by holes, or by
-        many names), or a folder nested deeper than 64, is there as an entry of kind "other". Call `halt` first for a
+        many names), or a folder nested deeper than 64, is there as an entry of kind "other". Call `kill` first for a
         tree that nothing changes while it is read.
 
         Raises:
             SandboxLost: the sandbox died.
 
         """
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """Freeze the files as they are and return them. The cost does not grow with the workspace.
+
+        Kills every process first: their memory is not kept. The shell's next command starts in a fresh shell, in the
+        same directory, with its exported variables.
+
+        Raises:
+            SandboxRefused: this backend has no snapshots.
+
+        """
+        ...
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Set `/workspace` back to `snapshot`; kills every process, and empties `/tmp` and `/dev/shm`."""
+        ...
+
+    def fork(self) -> Sandbox:
+        """Return a new sandbox on the same files, as by `snapshot`, with the same limits. Neither sees the other's."""
+        ...
+
+    def usage(self) -> Usage:
+        """Return what was used since the sandbox opened."""
+        ...
+
+    def record(self) -> SandboxRecord:
+        """Return what this sandbox is, and what it has used so far."""
+        ...
+
+    def kill(self) -> None:
+        """Kill every process, the shell included. The files stay, for `get`."""
         ...
 
     def close(self) -> None:
@@ -136,14 +290,32 @@ class Sandbox(Protocol):
 class Room(Protocol):
     """Makes fresh sandboxes. `judge` gets one; a question's verifier never touches it."""
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
-        """Return a fresh sandbox whose `/workspace` holds `tree`. Close it, or use it in a `with` block.
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+    ) -> Sandbox:
+        """Return a fresh sandbox whose `/workspace` holds `files`. Close it, or use it in a `with` block.
 
         `packages` are import names, such as ("numpy", "trimesh"), that `python3` inside can import, with nothing else
-        that is installed here.
+        that is installed here. `needs` names capabilities of the backend record without which a task makes no sense,
+        such as "snapshots" or "memory of all processes".
 
         Raises:
-            SandboxRefused: nothing on this machine can isolate; says what to install.
+            SandboxRefused: nothing on this machine can isolate, or it lacks what is needed; says what to install.
+
+        """
+        ...
+
+    def load(self, tar: bytes) -> Snapshot:
+        """Return the snapshot that `Snapshot.to_tar` wrote, here or on another machine.
+
+        Raises:
+            SandboxError: it is no such tar, or its layers do not match their digests.
+            SandboxRefused: this backend has no snapshots.
 
         """
         ...

@@ -104,7 +104,7 @@ class ScriptedSandbox:
         self._refuse_when_closed()
         return self._tree
 
-    def halt(self) -> None:
+    def kill(self) -> None:
         """Do nothing: nothing runs."""
 
     def close(self) -> None:

@@ -64,6 +64,16 @@ class Plan:
     binds: tuple[tuple[str, str], ...]
     masks: tuple[str, ...]
     environment: Mapping[str, str]
+    packages: tuple[str, ...]
+    warm_python: tuple[str, ...]
+
+
+def python_command(packages: Sequence[str]) -> tuple[str, ...]:
+    """Return how a program of ours is run on text: nothing of the workspace is imported, nor of what is not asked for.
+
+    As -I, but for the environment: it is the sandbox's own, and only there can the hash seed be fixed.
+    """
+    return ("python3", "-P", "-s", *(() if packages else ("-S",)))
 
 
 def plan_system(packages: Sequence[str]) -> Plan:
@@ -90,6 +100,8 @@ def plan_system(packages: Sequence[str]) -> Plan:
         binds=(*binds, *python_binds),
         masks=_masks(),
         environment={**ENVIRONMENT, **({"LD_LIBRARY_PATH": _LIBPYTHON} if _shared_libpython() else {})},
+        packages=tuple(packages),
+        warm_python=(f"{_PYTHON}/bin/python3", *python_command(packages)),
     )
 
 

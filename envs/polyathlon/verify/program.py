@@ -11,11 +11,9 @@ from pathlib import Path
 from polyathlon.canonical import Json, parse_json
 from polyathlon.errors import SandboxLost, VerifierError
 from polyathlon.sandbox.protocol import Limits, Report, Room
-from polyathlon.tree import Tree
+from polyathlon.sandbox.warm import judge_python
 from polyathlon.verify.text import same_value
 
-# as -I, but for the environment: it is the sandbox's own, and only there can the hash seed be fixed
-PYTHON = ("python3", "-P", "-s", "-S", "-c")
 MAX_SOURCE_CHARS = 20_000
 MAX_RESULT_BYTES = 8 * 2**10
 CASE_CPU_S = 0.3
@@ -68,13 +66,9 @@ def run_cases(room: Room, source: str, *, entry: str, arguments: Sequence[Sequen
         "wall_s": CASE_WALL_S,
         "max_result_bytes": MAX_RESULT_BYTES,
     }
-    with room.open(Tree(), limits=_LIMITS) as sandbox:
-        report = sandbox.run(
-            [*PYTHON, _SERVER],
-            timeout_s=JUDGE_TIMEOUT_S,
-            stdin=ascii(request).encode("ascii"),
-            env={"PYTHONHASHSEED": "0"},
-        )
+    report = judge_python(
+        room, _SERVER, stdin=ascii(request).encode("ascii"), limits=_LIMITS, timeout_s=JUDGE_TIMEOUT_S
+    )
     lines = framed_lines(report, nonce)
     return tuple(_outcome(lines, number) for number in range(len(arguments)))
 
@@ -101,7 +95,7 @@ def framed_lines(report: Report, nonce: str) -> list[str]:
         trouble = report.stderr.decode("utf-8", errors="replace")[-300:]
         raise VerifierError(
             f"The judge inside the sandbox did not start ({report.reason}, exit code {report.exit_code}): {trouble}. "
-            f"Is {PYTHON[0]} there?"
+            "Is python3 there?"
         )
     return mine[1:]
 

@@ -13,8 +13,8 @@ from typing import TypeAlias
 from polyathlon.canonical import Json, canonical_json, parse_json
 from polyathlon.errors import DomainError
 from polyathlon.sandbox.protocol import Limits, Room
-from polyathlon.tree import Tree
-from polyathlon.verify.program import PYTHON, framed_lines
+from polyathlon.sandbox.warm import judge_python
+from polyathlon.verify.program import framed_lines
 
 Row: TypeAlias = "Sequence[Json]"
 Database: TypeAlias = "Mapping[str, Sequence[Row]]"
@@ -63,8 +63,9 @@ def run_query(room: Room, query: str, *, schema: Sequence[str], databases: Seque
         "max_bytes": MAX_RESULT_BYTES,
         "memory_bytes": MEMORY_BYTES,
     }
-    with room.open(Tree(), limits=_LIMITS) as sandbox:
-        report = sandbox.run([*PYTHON, _SERVER], timeout_s=QUERY_TIMEOUT_S, stdin=ascii(request).encode("ascii"))
+    report = judge_python(
+        room, _SERVER, stdin=ascii(request).encode("ascii"), limits=_LIMITS, timeout_s=QUERY_TIMEOUT_S
+    )
     lines = framed_lines(report, nonce)
     return tuple(_result(lines, number) for number in range(len(databases)))
 

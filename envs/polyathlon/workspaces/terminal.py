@@ -138,7 +138,7 @@ class TerminalWorkspace:
 
     def _submit(self, arguments: Mapping[str, Json]) -> Outcome:
         if self._sandbox is not None:
-            self._sandbox.halt()  # nothing may change the files while they are read
+            self._sandbox.kill()  # nothing may change the files while they are read
         answer = arguments.get("answer")
         self._answer = None if answer is None else expect_text(answer)
         return Outcome("Submitted.", finished=True)

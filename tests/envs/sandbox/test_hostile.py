@@ -39,7 +39,7 @@ def test_processes_used_up_by_the_shell_are_told_as_such(small: BubblewrapSandbo
     report = small.run(["sh", "-c", "true; ls"])
     assert report.reason in ("pids", "exit")
     assert not report.ok or report.reason == "exit"
-    small.halt()
+    small.kill()
     assert small.run(["ls"]).stdout == b"log\n"
 
 

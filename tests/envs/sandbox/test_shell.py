@@ -150,7 +150,7 @@ def test_halt_kills_the_shell_and_keeps_the_files(sandbox: BubblewrapSandbox) ->
     shell = sandbox.shell()
     shell.run("echo kept >file; sleep 1000 & :")
     assert processes_of(sandbox.lease.uid)
-    sandbox.halt()
+    sandbox.kill()
     assert processes_of(sandbox.lease.uid) == []
     assert sandbox.get().text("file") == "kept\n"
     assert shell.run("cat file").stdout == b"kept\n"

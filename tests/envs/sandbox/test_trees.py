@@ -134,7 +134,7 @@ def test_a_tree_that_changes_while_it_is_read_is_read(sandbox: BubblewrapSandbox
         tree = sandbox.get()
         assert tree.text("churn.py") == churn
         assert not any(path.startswith(("a/", "b/")) for path in tree)
-    sandbox.halt()
+    sandbox.kill()
     assert sandbox.get() == sandbox.get()
 
 

@@ -18,6 +18,7 @@ TESTS = Path(__file__).parent
 CHECKED = (
     "test_attacks.py",
     "test_trees.py",
+    "test_warm.py",
     "test_leaks.py",
     "test_shell.py::test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again",
     "test_limits.py::test_processes",
@@ -37,6 +38,7 @@ def test_all_of_it_holds_for_an_ordinary_user() -> None:
         package = Path(polyathlon.__file__).parent
         shutil.copytree(package, folder / "polyathlon", ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copyfile(TESTS.parents[2] / "pyproject.toml", folder / "pyproject.toml")
+        shutil.copyfile(TESTS.parents[2] / "registry.yaml", folder / "polyathlon" / "registry.yaml")
         python, path = _reachable_python(folder)
         answer = subprocess.run(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{name}" for name in CHECKED)],

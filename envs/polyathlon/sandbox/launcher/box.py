@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from . import files, kernel
 from .cgroups import Group
 
-_UID_SLOTS = 20_000
+UID_SLOTS = 20_000
 _SPARE_PROCESSES = 6  # two of bwrap's own a command, a shell and a run at a time, and room to start the next
 _FOLDERS = (("workspace", 0o755), ("tmp", 0o1777), ("shm", 0o1777))
 
@@ -68,37 +68,25 @@ class Box:
         kernel.setns(self.mounts, kernel.NEW_MOUNTS)
 
     def become_payload(self) -> None:
-        """Enter, take on the limits, and give up the privileges: what runs next is the payload's."""
+        """Enter, take on the limits, and give up the privileges: what runs next is the payload's.
+
+        The limit on descriptors is for `limit_descriptors`: this fork of the launcher may hold more.
+        """
         self.group.join()
         self.enter()
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
-        for kind, amount in self._ceilings().items():
-            _, hard = resource.getrlimit(kind)
-            amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-            # One second between the signal and the kill tells a spent CPU limit from any other kill.
-            soft = amount - 1 if kind == resource.RLIMIT_CPU else amount
-            resource.setrlimit(kind, (soft, amount))
+        for kind, pair in ceilings(self.amounts, self.group).items():
+            if kind != resource.RLIMIT_NOFILE:
+                resource.setrlimit(kind, pair)
         if self.user.claim is not None:
             os.setgroups([])
             os.setresgid(self.user.gid, self.user.gid, self.user.gid)
             os.setresuid(self.user.uid, self.user.uid, self.user.uid)
 
-    def _ceilings(self) -> dict[int, int]:
-        amounts = self.amounts
-        ceilings = {
-            resource.RLIMIT_CORE: 0,
-            resource.RLIMIT_CPU: max(1, math.ceil(amounts.cpu_s)) + 1,
-            resource.RLIMIT_FSIZE: max(amounts.disk_bytes, amounts.memory_bytes),
-            resource.RLIMIT_MEMLOCK: 64 * 1024,
-            resource.RLIMIT_MSGQUEUE: 64 * 1024,
-            resource.RLIMIT_NOFILE: 1024,
-            # Where a control group counts processes it must be the one that refuses: only it keeps count of that.
-            resource.RLIMIT_NPROC: amounts.processes * (4 if self.group.counters.pids else 1),
-        }
-        if not self.group.counters.oom:  # nothing counts the sum: at least no single process may exceed it
-            ceilings[resource.RLIMIT_DATA] = amounts.memory_bytes
-        return ceilings
+    def limit_descriptors(self) -> None:
+        """Take on the payload's limit on descriptors, as the last thing before the program starts."""
+        resource.setrlimit(resource.RLIMIT_NOFILE, ceilings(self.amounts, self.group)[resource.RLIMIT_NOFILE])
 
     def read(self, out: int) -> None:
         """Write the workspace's rows, or what is wrong with it, to `out`. Runs in a child process."""
@@ -135,16 +123,39 @@ def _answer(out: int, kind: str, value: str | list[files.Row]) -> None:
         file.write(marshal.dumps((kind, value)))
 
 
+def ceilings(amounts: Amounts, group: Group) -> dict[int, tuple[int, int]]:
+    """Return the limits of one process, soft and hard, by resource."""
+    wanted = {
+        resource.RLIMIT_CORE: 0,
+        resource.RLIMIT_CPU: max(1, math.ceil(amounts.cpu_s)) + 1,
+        resource.RLIMIT_FSIZE: max(amounts.disk_bytes, amounts.memory_bytes),
+        resource.RLIMIT_MEMLOCK: 64 * 1024,
+        resource.RLIMIT_MSGQUEUE: 64 * 1024,
+        resource.RLIMIT_NOFILE: 1024,
+        # Where a control group counts processes it must be the one that refuses: only it keeps count of that.
+        resource.RLIMIT_NPROC: amounts.processes * (4 if group.counters.pids else 1),
+    }
+    if not group.counters.oom:  # nothing counts the sum: at least no single process may exceed it
+        wanted[resource.RLIMIT_DATA] = amounts.memory_bytes
+    pairs = {}
+    for kind, amount in wanted.items():
+        _, hard = resource.getrlimit(kind)
+        amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+        # One second between the signal and the kill tells a spent CPU limit from any other kill.
+        pairs[kind] = (amount - 1 if kind == resource.RLIMIT_CPU else amount, amount)
+    return pairs
+
+
 def claim_user(first_uid: int, start: int) -> User:
     """Return a host user that no other sandbox of this machine has now.
 
-    As root that is one of a reserved range, claimed by an abstract socket of its name, which the kernel frees with
-    its holder. Otherwise it is the caller.
+    As root that is one of a reserved range but its first, which runs warm Pythons, claimed by an abstract socket of
+    its name, which the kernel frees with its holder. Otherwise it is the caller.
     """
     if first_uid == 0:
         return User(os.geteuid(), os.getegid(), None)
-    for slot in range(_UID_SLOTS):
-        uid = first_uid + (start + slot) % _UID_SLOTS
+    for slot in range(UID_SLOTS - 1):
+        uid = first_uid + 1 + (start + slot) % (UID_SLOTS - 1)
         claim = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             claim.bind(f"\0polyathlon-uid-{uid}")
@@ -152,7 +163,7 @@ def claim_user(first_uid: int, start: int) -> User:
             claim.close()
             continue
         return User(uid, uid, claim)
-    raise OSError(f"all {_UID_SLOTS} users of the reserved range are taken")
+    raise OSError(f"all {UID_SLOTS} users of the reserved range are taken")
 
 
 def open_box(at: str, amounts: Amounts, user: User, group: Group) -> tuple[Box, int]:

@@ -37,10 +37,26 @@ class Group:
     paths: tuple[str, ...]
     counters: Counters
 
+    @property
+    def entries(self) -> tuple[str, ...]:
+        """Where a process of one thread writes "0" to be moved in."""
+        # A v1 group can move a thread by itself: that skips a lock for which the kernel waits out a grace period.
+        names = ("tasks", "cgroup.procs")
+        return tuple(
+            next(f"{path}/{name}" for name in names if os.path.exists(f"{path}/{name}")) for path in self.paths
+        )
+
     def join(self) -> None:
         """Move the calling process in."""
+        for path in self.entries:
+            _write(path, "0")
+
+    def removed(self) -> bool:
+        """Try to remove the directories; return whether all are gone: one with a zombie in it stays."""
         for path in self.paths:
-            _write(f"{path}/cgroup.procs", "0")
+            with contextlib.suppress(OSError):
+                os.rmdir(path)
+        return not any(map(os.path.exists, self.paths))
 
     def remove(self) -> None:
         """Remove the directories. Their processes must be gone; a short wait covers the kernel's own clean-up."""
@@ -53,6 +69,15 @@ class Group:
                         time.sleep(0.01)
                         continue
                 break
+
+    def count(self, name: str) -> int:
+        """Return the kernel's count of "oom" kills or refused "pids" so far; 0 where nothing counts."""
+        path = self.counters.oom if name == "oom" else self.counters.pids
+        if not path:
+            return 0
+        word = "oom_kill" if name == "oom" else "max"
+        with open(path, encoding="ascii") as file:
+            return next((int(line.split()[1]) for line in file if line.startswith(f"{word} ")), 0)
 
     def cpu_s(self) -> float:
         """Return the CPU seconds used so far, 0.0 where nothing counts them."""

@@ -90,6 +90,7 @@ class Bwrap:
             kernel.die_with_parent(parent, signal.SIGKILL)
             own = [str(number).encode() for number in _lay_out([*fds, arguments, seccomp, status_in])[len(fds) :]]
             os.chdir("/")
+            box.limit_descriptors()
             os.execve(
                 self.path,
                 [b"bwrap", b"--args", own[0], b"--seccomp", own[1], b"--json-status-fd", own[2], b"--", *argv],

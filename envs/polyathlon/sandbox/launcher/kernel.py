@@ -7,8 +7,11 @@ import os
 
 NEW_MOUNTS = 0x00020000
 NEW_USER = 0x10000000
+NEW_UTS, NEW_IPC, NEW_PIDS, NEW_NETWORK = 0x04000000, 0x08000000, 0x20000000, 0x40000000
 
 MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
+MS_RDONLY, MS_NOEXEC, MS_REMOUNT = 0x1, 0x8, 0x20
+_MNT_DETACH = 2
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 0x1, 0x2, 0x4
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36
@@ -57,9 +60,18 @@ def adopt_orphans() -> None:
     _check(_libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), "prctl")
 
 
-def map_only_myself(uid: int, gid: int) -> None:
-    """Map one user and one group into the user namespace this process has just made."""
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+def change_root(path: str) -> None:
+    """Make the mount at `path` this process's root; what was there before is out of reach, for good."""
+    os.chdir(path)
+    _check(_libc.pivot_root(b".", b"."), f"pivot_root {path}")
+    _check(_libc.umount2(b".", _MNT_DETACH), "umount2")
+    os.chdir("/")
+
+
+def map_only_myself(uid: int, gid: int, *, inside: int | None = None) -> None:
+    """Map one user and one group into the user namespace this process has just made, as themselves or as `inside`."""
+    user, group = (uid, gid) if inside is None else (inside, inside)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {uid} 1"), ("gid_map", f"{group} {gid} 1")):
         with open(f"/proc/self/{name}", "w", encoding="ascii") as file:
             file.write(text)
 

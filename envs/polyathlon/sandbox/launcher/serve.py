@@ -6,6 +6,7 @@ import contextlib
 import json
 import marshal
 import os
+import resource
 import selectors
 import signal
 import socket
@@ -14,9 +15,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from . import cgroups, kernel, wire
-from .box import Amounts, Box, claim_user, open_box
+from .box import Amounts, Box, User, claim_user, open_box
 from .jobs import Bwrap, Job, fork
 from .template import build_template
+from .zygote import Judgement, WarmPython
 
 _TICK_S = 0.25
 
@@ -36,6 +38,8 @@ class Launcher:
 
     def __init__(self, control: socket.socket, plan: dict[str, object]) -> None:
         self._control = control
+        self._plan = plan
+        self._warm: WarmPython | None = None
         self._at = str(plan["at"])
         self._first_uid = _int(plan["first_uid"])
         seccomp = wire.memory_file("seccomp", bytes.fromhex(str(plan["seccomp"])))
@@ -69,6 +73,8 @@ class Launcher:
                 if self._selector.get_map().get(key.fd) is key:  # not closed by one before it
                     key.data()
             self._reap()
+            if self._warm is not None and not self._warm.alive:
+                self._warm = None
             if time.monotonic() >= self._next_check_s:
                 self._next_check_s = time.monotonic() + _TICK_S
                 self._check_cpu()
@@ -77,7 +83,7 @@ class Launcher:
         self._selector.register(line, selectors.EVENT_READ, call)
 
     def _any_jobs(self) -> bool:
-        return any(lease.jobs for lease in self._leases)
+        return any(lease.jobs for lease in self._leases) or (self._warm is not None and self._warm.busy)
 
     def _on_control(self) -> None:
         message = wire.receive(self._control)
@@ -87,11 +93,17 @@ class Launcher:
         body, fds = message
         line = socket.socket(fileno=fds[0])
         try:
-            self._open(line, Amounts.read(body))
+            if body.get("op") == "judge":
+                self._judge(line, Amounts.read(body), fds[1:])
+            else:
+                self._open(line, Amounts.read(body))
         except OSError as error:
             with contextlib.suppress(OSError):  # the asker may be gone
                 wire.send(line, {"error": str(error)})
             line.close()
+        finally:
+            for fd in fds[1:]:
+                os.close(fd)
 
     def _end(self) -> None:
         self._over = True
@@ -100,20 +112,37 @@ class Launcher:
                 self._selector.unregister(watched)
         for lease in list(self._leases):
             self._close(lease)
+        if self._warm is not None:
+            self._warm.close()
+            self._warm = None
+
+    def _hold(self, amounts: Amounts, undo: contextlib.ExitStack) -> tuple[User, cgroups.Group]:
+        """Return a user and control groups that nobody else has; `undo` gives them back."""
+        self._num_boxes += 1
+        user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
+        if user.claim is not None:
+            undo.callback(user.claim.close)
+        group = cgroups.make_group(
+            self._parents,
+            f"{self._mark}{self._num_boxes}",
+            memory_bytes=amounts.memory_bytes,
+            processes=amounts.processes,
+        )
+        undo.callback(group.remove)
+        return user, group
+
+    def _judge(self, line: socket.socket, amounts: Amounts, streams: list[int]) -> None:
+        """Have the warm Python fork a judge; `line` is told how it ended."""
+        with contextlib.ExitStack() as undo:
+            if self._warm is None:
+                self._warm = WarmPython(self._plan, self._selector)
+            user, group = self._hold(amounts, undo)
+            undo.pop_all()
+        self._warm.judge(Judgement(line, -1, amounts, user, group), streams, first_uid=self._first_uid)
 
     def _open(self, line: socket.socket, amounts: Amounts) -> None:
-        self._num_boxes += 1
         with contextlib.ExitStack() as undo:
-            user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
-            if user.claim is not None:
-                undo.callback(user.claim.close)
-            group = cgroups.make_group(
-                self._parents,
-                f"{self._mark}{self._num_boxes}",
-                memory_bytes=amounts.memory_bytes,
-                processes=amounts.processes,
-            )
-            undo.callback(group.remove)
+            user, group = self._hold(amounts, undo)
             box, workspace = open_box(self._at, amounts, user, group)
             undo.pop_all()
         lease = Lease(line, box)
@@ -189,6 +218,9 @@ class Launcher:
         lease.jobs.remove(job)
 
     def _check_cpu(self) -> None:
+        if self._warm is not None:
+            self._warm.check_cpu()
+            self._warm.tidy()
         for lease in self._leases:
             if lease.jobs and lease.box.group.cpu_s() > lease.box.amounts.cpu_s:
                 for job in lease.jobs:
@@ -219,6 +251,8 @@ def main() -> None:
         return
     plan, _ = message
     kernel.adopt_orphans()
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))  # some ten for each sandbox; a payload has its own limit
     try:
         build_template(plan)
         launcher = Launcher(control, plan)
