@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -132,6 +133,7 @@ def _slow(text: str, gold: int) -> float:
 
 
 SLOW = scored(_slow)
+DIES = scored(lambda text, gold: os._exit(3))
 _COUNTER = itertools.count()
 FLAKY = scored(lambda text, gold: exact(text, gold) or 0.1 * (next(_COUNTER) % 2) * (text == str(gold + 1)))
 
