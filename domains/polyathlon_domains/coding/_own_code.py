@@ -113,7 +113,7 @@ def _gain(place: int, wanted: Sequence[str], rivals: Sequence[Sequence[str]], ca
 
 
 def _place(fault: Fault) -> None:
-    """Give what `fault` puts in a place in the source; all else has one. Placing the whole tree costs more than a run."""
+    """Give what `fault` puts in a place in the source. All else has one, and to place it anew costs more than a run."""
     if isinstance(fault.new, ast.expr | ast.stmt):
         fault.new.lineno = fault.new.end_lineno = max(1, fault.line)
         fault.new.col_offset = fault.new.end_col_offset = 0

@@ -18,6 +18,8 @@ from polyathlon.plugins import Entry
 from polyathlon.sandbox.protocol import Room
 
 MAX_CHARS_KEPT = 100_000
+NUM_ATTEMPT_SEEDS = 16
+SANDBOX_ATTEMPTS_ONE_IN = 16  # an episode in a sandbox costs a hundred questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,12 @@ class Subject:
     def costly(self) -> bool:
         """Whether episodes need a sandbox, and so cost a hundred questions each."""
         return bool(self.entry.row.needs)
+
+    @property
+    def num_attempt_seeds(self) -> int:
+        """On how many tasks a level every attempt is played; 4 of 64 in a sandbox."""
+        few = max(1, self.num_seeds // SANDBOX_ATTEMPTS_ONE_IN)
+        return few if self.costly else min(NUM_ATTEMPT_SEEDS, self.num_seeds)
 
     def task_keys(self, num_seeds: int | None = None) -> list[TaskKey]:
         """Return the keys looked at: `num_seeds` a level, level by level."""

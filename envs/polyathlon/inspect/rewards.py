@@ -21,11 +21,9 @@ HOSTILE_CPU_S = 0.5  # CPU time of this process: the machine's load is not the d
 HOSTILE_WALL_S = 60.0
 MIN_EXPLOITS = 4
 MIN_DISTRACTORS = 2
-NUM_ATTEMPT_SEEDS = 16
-NUM_SANDBOX_ATTEMPT_SEEDS = 4  # a sandboxed episode costs a hundred questions
 NUM_HOSTILE_SEEDS = 1
 NUM_OTHERS = 3
-NUM_REPEATS = 2
+NUM_REPEATS, NUM_SANDBOX_REPEATS = 2, 1
 NUM_REFERENCES_AGAIN = 40
 
 
@@ -45,12 +43,13 @@ def check_reference(stage: Stage) -> CheckResult:
 def check_repeats(stage: Stage) -> CheckResult:
     """The same evidence, judged again, must give the same verdict."""
     faults: list[Finding] = []
+    num_repeats = NUM_SANDBOX_REPEATS if stage.subject.costly else NUM_REPEATS
     cases = 0
     for played in [*stage.solved[:: max(1, len(stage.solved) // NUM_REFERENCES_AGAIN)], *_wrong(stage)]:
         if played.evidence is None:
             continue
         cases += 1
-        verdicts = [stage.judge_again(played) for _ in range(NUM_REPEATS)]
+        verdicts = [stage.judge_again(played) for _ in range(num_repeats)]
         again = next((verdict for verdict in verdicts if verdict != played.verdict), None)
         if again is not None:
             text = f"judged twice, two verdicts: {_verdict(played)}, then {again.reward} ({again.reason})."
@@ -67,7 +66,7 @@ def check_accepted(stage: Stage) -> CheckResult:
     }
     faults: list[Finding] = []
     counts: Counter[str] = Counter()
-    for kind, attempt, played in _attempts(stage, kinds):
+    for kind, attempt, played in itertools.chain(_attempts(stage, kinds), _one_in_turn(stage)):
         counts[kind] += 1
         if not played.verdict.passed:
             text = f"{kind} {attempt.name!r} is refused: {_verdict(played)}; actions {_show(attempt.actions)}."
@@ -184,11 +183,27 @@ def _hostile_problem(played: Playthrough, floor: float) -> str:
 def _attempts(
     stage: Stage, kinds: dict[str, Callable[[Task], Sequence[Attempt]]]
 ) -> Iterator[tuple[str, Attempt, Playthrough]]:
-    num_seeds = NUM_SANDBOX_ATTEMPT_SEEDS if stage.subject.costly else NUM_ATTEMPT_SEEDS
-    for key in stage.subject.task_keys(num_seeds):
+    for key in stage.subject.task_keys(stage.subject.num_attempt_seeds):
         for kind, attempts in kinds.items():
             for attempt in attempts(stage.task(key)):
                 yield kind, attempt, stage.play(key, attempt.actions)
+
+
+def _one_in_turn(stage: Stage) -> Iterator[tuple[str, Attempt, Playthrough]]:
+    """Yield one right answer that is not the reference for each task that `_attempts` leaves out.
+
+    A verifier may know its reference by heart: only another right answer shows that what it compares with is right.
+    """
+    domain = stage.subject.domain
+    for solved in stage.solved:
+        if solved.key.seed < stage.subject.num_attempt_seeds:
+            continue
+        for kind, attempts in (("alternative", domain.alternatives), ("equivalent", domain.equivalents)):
+            others = [attempt for attempt in attempts(solved.task) if attempt.actions != solved.actions]
+            if others:
+                attempt = others[solved.key.seed % len(others)]
+                yield kind, attempt, stage.play(solved.key, attempt.actions)
+                break
 
 
 def _wrong(stage: Stage) -> Iterator[Playthrough]:
@@ -202,7 +217,7 @@ def _with_others(stage: Stage) -> Iterator[tuple[TaskKey, tuple[tuple[str, ...],
     """Yield each key with the reference actions of other tasks of its level, the most frequent one among them."""
     for level in range(stage.subject.entry.row.levels):
         here = [played for played in stage.solved if played.key.level == level]
-        few = NUM_SANDBOX_ATTEMPT_SEEDS if stage.subject.costly else len(here)
+        few = stage.subject.num_attempt_seeds if stage.subject.costly else len(here)
         for place, played in enumerate(here[:few]):
             after = (here[(place + step) % len(here)] for step in range(1, len(here)))
             near = [other.actions for other in itertools.islice(after, NUM_OTHERS - 1)]
