@@ -91,21 +91,22 @@ def test_the_page_on_inspection_names_every_planted_fault_and_its_check() -> Non
 
 
 def test_the_page_on_inspection_gives_the_thresholds_of_the_code() -> None:
-    from polyathlon.inspect import inspector, rewards, tasks
+    from polyathlon.inspect import inspector, play, rewards, tasks
     from polyathlon.inspect.hostile import hostile_texts
 
     page = (DOCS / "inspection.md").read_text(encoding="utf-8")
     num_hostile = sum(1 for _ in hostile_texts())
     for said in (
         f"# {inspector.DEFAULT_SEEDS} tasks a level",
-        f"first {rewards.NUM_ATTEMPT_SEEDS} of a level",
-        f"first {rewards.NUM_SANDBOX_ATTEMPT_SEEDS}:",
+        f"first {play.NUM_ATTEMPT_SEEDS} of a level",
+        f"first {inspector.DEFAULT_SEEDS // play.SANDBOX_ATTEMPTS_ONE_IN} of {inspector.DEFAULT_SEEDS}:",
         f"fewer than {rewards.MIN_DISTRACTORS} kinds",
         f"fewer than {rewards.MIN_EXPLOITS} kinds",
         f"plus {rewards.MEAN_SLACK} for chance",
-        f"over {rewards.HOSTILE_LIMIT_S:g} s",
+        f"over {rewards.HOSTILE_CPU_S:g} s of CPU, or {rewards.HOSTILE_WALL_S:g} s on the clock",
         f"{num_hostile} texts",
         f"{tasks.NUM_UNIQUE_DRAWS:,} train draws",
+        f"the first {tasks.NUM_SANDBOX_RENDERED} of them",
         f"under {tasks.MIN_UNIQUE_SHARE:.0%} different",
         f"lift above {tasks.MAX_LIFT:.0%}",
         f"shorter than {tasks.MIN_LEAK_CHARS} characters",

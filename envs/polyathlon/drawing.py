@@ -31,6 +31,14 @@ def split_of(core_hash: str) -> Split:
     return "test" if int(core_hash[:16], 16) % HELD_OUT_ONE_IN == 0 else "train"
 
 
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A core that falls in its key's split, with its content hash."""
+
+    core: Core
+    content_hash: str
+
+
 def draw_task(source: TaskSource, key: TaskKey) -> Task:
     """Return the task of `key`: cores are drawn until one falls in its split, then rendered once.
 
@@ -41,21 +49,33 @@ def draw_task(source: TaskSource, key: TaskKey) -> Task:
         DomainError: a core or a brief is not plain JSON.
 
     """
-    name = _VERSION.sub("", key.domain_id)
-    rng = child(name, key.level, key.seed, "draw")
+    return render_task(source, key, draw_core(source, key))
+
+
+def draw_core(source: TaskSource, key: TaskKey) -> Drawn:
+    """Return the core of `key` alone, for whoever counts tasks and reads none: wording can cost a hundred cores.
+
+    Raises:
+        TaskError, DomainError: as `draw_task`.
+
+    """
+    rng = child(_name(key), key.level, key.seed, "draw")
     seen: set[str] = set()
     for _ in range(MAX_DRAWS):
         core = source.draw(rng, key.level)
         core_hash = _hash(core, key)
         if split_of(core_hash) == key.split:
-            break
+            return Drawn(core, core_hash)
         seen.add(core_hash)
-    else:
-        raise TaskError(
-            f"{key.domain_id}, level {key.level}: none of {MAX_DRAWS} draws falls in the {key.split} split; they held "
-            f"{len(seen)} different cores. Make the level's space larger."
-        )
-    brief = source.render(core, child(name, key.level, key.seed, "render"))
+    raise TaskError(
+        f"{key.domain_id}, level {key.level}: none of {MAX_DRAWS} draws falls in the {key.split} split; they held "
+        f"{len(seen)} different cores. Make the level's space larger."
+    )
+
+
+def render_task(source: TaskSource, key: TaskKey, drawn: Drawn) -> Task:
+    """Return the task of `key`, whose core is `drawn`."""
+    brief = source.render(drawn.core, child(_name(key), key.level, key.seed, "render"))
     return Task(
         id=f"{key.domain_id}:{key.level}:{key.split}:{key.seed}",
         level=key.level,
@@ -64,8 +84,12 @@ def draw_task(source: TaskSource, key: TaskKey) -> Task:
         prompt=brief.prompt,
         public=brief.public,
         hidden=brief.hidden,
-        content_hash=core_hash,
+        content_hash=drawn.content_hash,
     )
+
+
+def _name(key: TaskKey) -> str:
+    return _VERSION.sub("", key.domain_id)
 
 
 def _hash(core: Core, key: TaskKey) -> str:

@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any, Literal, cast, get_args
 
 import gymnasium as gym
 
 from polyathlon.catalog import did_you_mean
 from polyathlon.clip import clip_text
-from polyathlon.domain import MAX_PARTIAL_REWARD, Domain, Evidence, Observation, Split, Task, Verdict, Workspace
+from polyathlon.domain import (
+    MAX_PARTIAL_REWARD,
+    Domain,
+    Evidence,
+    Observation,
+    Split,
+    Task,
+    Verdict,
+    Verifier,
+    Workspace,
+)
 from polyathlon.drawing import TaskKey, draw_task
 from polyathlon.errors import EpisodeLost, LostKind, SandboxError, TaskError, VerifierError
 from polyathlon.registration import load_domain, registry
@@ -53,6 +63,7 @@ class DomainEnv(gym.Env[str, str]):
         if lost not in get_args(Lost):
             raise ValueError(f"lost is {lost!r}; it must be one of {get_args(Lost)}.")
         self._domain: Domain = load_domain(self._entry.id)
+        self._judging = self._domain
         self._level, self._split, self._shaping, self._lost = level, split, shaping, lost
         self._room: Room = room or default_room()
         self._task: Task | None = None
@@ -85,13 +96,21 @@ class DomainEnv(gym.Env[str, str]):
         super().reset(seed=seed)
         level, split = self._options(options or {})
         task_seed = int(self.np_random.integers(2**62)) if seed is None else seed
+        return self.begin(draw_task(self._domain.tasks, TaskKey(self._entry.id, level, task_seed, split)))
+
+    def begin(self, task: Task, *, verifier: Verifier | None = None) -> tuple[str, dict[str, Any]]:
+        """Begin an episode of `task`, one of this domain's that was drawn before. Else as `reset`.
+
+        `verifier` judges this episode in the place of the domain's own: for whoever remembers verdicts.
+        """
         self._close_workspace()
-        self._task = draw_task(self._domain.tasks, TaskKey(self._entry.id, level, task_seed, split))
+        self._task = task
+        self._judging = self._domain if verifier is None else replace(self._domain, verifier=verifier)
         self._turn, self._paid, self._progress, self._evidence = 0, 0.0, 0.0, None
-        workspace = self._workspace = self._domain.open_workspace(self._task, self._room)
+        workspace = self._workspace = self._domain.open_workspace(task, self._room)
         tools = [asdict(tool) for tool in workspace.tools]
-        info = {"task": self._task.id, "level": level, "split": split, "instructions": workspace.instructions}
-        return self._task.prompt, {**info, "tools": tools}
+        info = {"task": task.id, "level": task.level, "split": task.split, "instructions": workspace.instructions}
+        return task.prompt, {**info, "tools": tools}
 
     def step(self, action: str) -> tuple[str, float, bool, bool, dict[str, Any]]:
         """Carry out one message. The reward is the verdict's, at the end, unless `shaping` spreads it.
@@ -128,7 +147,7 @@ class DomainEnv(gym.Env[str, str]):
         self, task: Task, evidence: Evidence, observation: Observation
     ) -> tuple[str, float, bool, bool, dict[str, Any]]:
         self._evidence = evidence
-        verdict, kind = judge_evidence(self._domain, task, evidence, self._room)
+        verdict, kind = judge_evidence(self._judging, task, evidence, self._room)
         if verdict.reward is None:
             return self._lose(verdict, kind)
         self._close_workspace()
@@ -151,7 +170,7 @@ class DomainEnv(gym.Env[str, str]):
         return message, 0.0, False, True, {"error": True, "valid": False, "lost": kind, "verdict": verdict.as_dict()}
 
     def _step_reward(self, task: Task, evidence: Evidence) -> float:
-        progress = getattr(self._domain.verifier, "progress", None)
+        progress = getattr(self._judging.verifier, "progress", None)
         if progress is None:
             return 0.0
         now = float(progress(task, evidence))

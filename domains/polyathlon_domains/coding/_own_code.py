@@ -23,7 +23,8 @@ class OwnProgram:
 
     def __init__(self, program: ast.Module | str, entry: str) -> None:
         """Take a source, or a tree, which is changed."""
-        self.tree: ast.Module = _Counting().visit(ast.parse(program) if isinstance(program, str) else program)
+        tree = _Counting().visit(ast.parse(program) if isinstance(program, str) else program)
+        self.tree: ast.Module = ast.fix_missing_locations(tree)
         self._entry = entry
 
     def outcomes(self, cases: Sequence[Sequence[Json]], *, faults: Sequence[Fault] = ()) -> list[str]:
@@ -47,7 +48,9 @@ class OwnProgram:
 
         scope: dict[str, Any] = {"_take": take}
         with faulty(faults):
-            code = compile(ast.fix_missing_locations(self.tree), "<generated>", "exec")
+            for fault in faults:
+                _place(fault)
+            code = compile(self.tree, "<generated>", "exec")
         exec(code, scope)  # noqa: S102  # generated here, from trusted templates
         found = []
         for arguments in cases:
@@ -107,6 +110,13 @@ def telling(wanted: Sequence[str], rivals: Sequence[Sequence[str]], *, num_cases
 def _gain(place: int, wanted: Sequence[str], rivals: Sequence[Sequence[str]], caught: Sequence[int]) -> float:
     told = (times for times, rival in zip(caught, rivals, strict=True) if rival[place] != wanted[place])
     return sum(1 / (1 + times) ** 2 for times in told)
+
+
+def _place(fault: Fault) -> None:
+    """Give what `fault` puts in a place in the source. All else has one, and to place it anew costs more than a run."""
+    if isinstance(fault.new, ast.expr | ast.stmt):
+        fault.new.lineno = fault.new.end_lineno = max(1, fault.line)
+        fault.new.col_offset = fault.new.end_col_offset = 0
 
 
 def _outcome(function: Callable[..., Any], arguments: Sequence[Json]) -> Json:

@@ -36,10 +36,9 @@ def random_text(rng: np.random.Generator) -> str:
 
 
 def call_of(tool: ToolSpec, text: str) -> str:
-    """Return a call of `tool` that fits its schema, with `text` wherever a string is wanted."""
+    """Return a call of `tool` that fits its schema, with `text` wherever a string fits, optional arguments too."""
     properties = expect_map(tool.parameters.get("properties", {}))
-    required = expect_list(tool.parameters.get("required", []))
-    return write_call(tool.name, {str(name): _value(expect_map(properties[str(name)]), text) for name in required})
+    return write_call(tool.name, {name: _value(expect_map(schema), text) for name, schema in properties.items()})
 
 
 def _ending(tools: Sequence[ToolSpec], text: str) -> tuple[str, ...]:

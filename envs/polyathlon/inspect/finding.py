@@ -34,12 +34,13 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """All checks of one domain. `broken` says why it could not be inspected at all."""
+    """All checks of one domain. `broken` says why it could not be inspected at all. `cpu_s` leaves sandboxes out."""
 
     domain_id: str
     results: tuple[CheckResult, ...] = ()
     broken: str = ""
     wall_s: float = 0.0
+    cpu_s: float = 0.0
 
     @property
     def passed(self) -> bool:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from polyathlon.canonical import Json, canonical_json
 from polyathlon.domain import Domain, Evidence, Observation, Script, Task, ToolSpec, Verdict
-from polyathlon.drawing import TaskKey
+from polyathlon.drawing import TaskKey, draw_task
 from polyathlon.env import DomainEnv, judge_evidence
+from polyathlon.inspect.fingerprint import fingerprint
+from polyathlon.inspect.remembering import Remembering
 from polyathlon.plugins import Entry
 from polyathlon.sandbox.protocol import Room
+
+MAX_CHARS_KEPT = 100_000
+NUM_ATTEMPT_SEEDS = 16
+SANDBOX_ATTEMPTS_ONE_IN = 16  # an episode in a sandbox costs a hundred questions
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +30,17 @@ class Subject:
     domain: Domain
     room: Room
     num_seeds: int
+
+    @property
+    def costly(self) -> bool:
+        """Whether episodes need a sandbox, and so cost a hundred questions each."""
+        return bool(self.entry.row.needs)
+
+    @property
+    def num_attempt_seeds(self) -> int:
+        """On how many tasks a level every attempt is played; 4 of 64 in a sandbox."""
+        few = max(1, self.num_seeds // SANDBOX_ATTEMPTS_ONE_IN)
+        return few if self.costly else min(NUM_ATTEMPT_SEEDS, self.num_seeds)
 
     def task_keys(self, num_seeds: int | None = None) -> list[TaskKey]:
         """Return the keys looked at: `num_seeds` a level, level by level."""
@@ -35,14 +53,14 @@ class Subject:
 
 @dataclass(frozen=True, slots=True)
 class Playthrough:
-    """One episode as it went. `seen` is all text the policy was given; a lost episode has an invalid verdict."""
+    """One episode as it went; a lost episode has an invalid verdict. `cpu_s` is this process's, no sandbox's."""
 
     key: TaskKey
     task: Task
     actions: tuple[str, ...]
-    seen: tuple[str, ...]
     verdict: Verdict
     evidence: Evidence | None
+    cpu_s: float
     wall_s: float
 
     @property
@@ -52,11 +70,19 @@ class Playthrough:
 
 
 class Stage:
-    """One environment of the subject, used for one episode after another."""
+    """One environment of the subject, for one episode after another. Use it in a `with` block.
+
+    Tasks, tools, short episodes and verdicts are remembered: the checks of an inspection ask for the same ones.
+    """
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
         self._env = DomainEnv(subject.entry.id, lost="truncate", room=subject.room)
+        self._verifier = Remembering(subject.domain.verifier)
+        self._tasks: dict[TaskKey, Task] = {}
+        self._as_drawn: dict[TaskKey, str] = {}
+        self._tools: dict[TaskKey, tuple[ToolSpec, ...]] = {}
+        self._played: dict[tuple[TaskKey, tuple[str, ...]], Playthrough] = {}
 
     def __enter__(self) -> Stage:
         return self
@@ -64,67 +90,89 @@ class Stage:
     def __exit__(self, *_: object) -> None:
         self._env.close()
 
+    @functools.cached_property
+    def solved(self) -> tuple[Playthrough, ...]:
+        """The domain's own reference, played on every key."""
+        return tuple(self.solve(key) for key in self.subject.task_keys())
+
     def task(self, key: TaskKey) -> Task:
-        """Return the task of `key`, as the environment draws it."""
-        self._reset(key)
-        task = self._env.task
-        assert task is not None
-        return task
+        """Return the task of `key`, the one object that all its episodes are given."""
+        if key not in self._tasks:
+            self._tasks[key] = draw_task(self.subject.domain.tasks, key)
+            self._as_drawn[key] = fingerprint(self._tasks[key])
+        return self._tasks[key]
+
+    def as_drawn(self, key: TaskKey) -> str:
+        """Return the fingerprint that the task of `key` had before any episode."""
+        self.task(key)
+        return self._as_drawn[key]
 
     def tools(self, key: TaskKey) -> tuple[ToolSpec, ...]:
         """Return the tools of the workspace that `key` opens."""
-        _, info = self._reset(key)
-        return tuple(ToolSpec(**tool) for tool in info["tools"])
+        if key not in self._tools:
+            self._begin(key)
+            self._env.close()
+        return self._tools[key]
 
     def solve(self, key: TaskKey) -> Playthrough:
         """Play the domain's own reference."""
-        return self._play(key, self.subject.domain.solve(self.task(key)))
+        played = self._play(key, self.subject.domain.solve(self.task(key)))
+        return self._kept(played.actions, played)
 
     def play(self, key: TaskKey, actions: Iterable[str]) -> Playthrough:
         """Play fixed actions; when they run out before the end, the policy falls silent until its turns are over."""
-        return self._play(key, _fixed(actions))
+        asked = tuple(actions)
+        known = self._played.get((key, asked))
+        return known or self._kept(asked, self._play(key, _fixed(asked)))
+
+    def look(self, key: TaskKey) -> str:
+        """Return what is shown to a policy that says nothing useful, before any verdict: prompt, info and replies."""
+        prompt, info = self._begin(key)
+        seen = [prompt, text_of(info)]
+        for turn in range(self.subject.entry.row.max_turns - 1):
+            text, _, terminated, truncated, info = self._env.step("x" if turn == 0 else "")
+            if terminated or truncated:  # a verdict's info is no leak
+                break
+            seen += [text, text_of(info)]
+        self._env.close()
+        return "\n".join(seen)
 
     def judge_again(self, playthrough: Playthrough) -> Verdict:
-        """Return a second verdict on the evidence of `playthrough`."""
+        """Return a second verdict on the evidence of `playthrough`, from the domain's own verifier."""
         assert playthrough.evidence is not None
         subject = self.subject
         return judge_evidence(subject.domain, playthrough.task, playthrough.evidence, subject.room)[0]
 
-    def _reset(self, key: TaskKey) -> tuple[str, dict[str, Any]]:
-        return self._env.reset(seed=key.seed, options={"level": key.level, "split": key.split})
+    def _begin(self, key: TaskKey) -> tuple[str, dict[str, Any]]:
+        prompt, info = self._env.begin(self.task(key), verifier=self._verifier)
+        self._tools[key] = tuple(ToolSpec(**tool) for tool in info["tools"])
+        return prompt, info
+
+    def _kept(self, asked: tuple[str, ...], played: Playthrough) -> Playthrough:
+        if played.verdict.valid and sum(map(len, asked)) <= MAX_CHARS_KEPT:
+            self._played[played.key, asked] = played
+        return played
 
     def _play(self, key: TaskKey, script: Script) -> Playthrough:
-        began = time.perf_counter()
-        prompt, info = self._reset(key)
-        task = self._env.task
-        assert task is not None
+        task = self.task(key)
+        began_s, cpu_began_s = time.perf_counter(), time.process_time()
+        prompt, info = self._begin(key)
         actions: list[str] = []
-        seen = [prompt, text_of(info)]
         observation = Observation(prompt)
-        ended = False
-        while not ended:
+        while not observation.finished:
             action = _next(script, observation, first=not actions)
             actions.append(action)
             text, _, terminated, truncated, info = self._env.step(action)
-            ended = terminated or truncated
-            observation = Observation(text, finished=ended, error=bool(info["error"]))
-            seen.append(text)
-            if not ended:
-                seen.append(text_of(info))
+            observation = Observation(text, finished=terminated or truncated, error=bool(info["error"]))
         script.close()
         verdict = Verdict(**info["verdict"])
-        wall_s = time.perf_counter() - began
-        return Playthrough(key, task, tuple(actions), tuple(seen), verdict, self._env.evidence, wall_s)
+        cpu_s, wall_s = time.process_time() - cpu_began_s, time.perf_counter() - began_s
+        return Playthrough(key, task, tuple(actions), verdict, self._env.evidence, cpu_s, wall_s)
 
 
 def text_of(info: dict[str, Json]) -> str:
     """Return what an `info` shows, as one text."""
     return canonical_json({key: value for key, value in info.items() if key not in ("instructions", "tools")})
-
-
-def silent(playthrough: Playthrough) -> Playthrough:
-    """Return `playthrough` without the texts seen: enough to compare, and small enough to keep many."""
-    return replace(playthrough, seen=())
 
 
 def _fixed(actions: Iterable[str]) -> Script:

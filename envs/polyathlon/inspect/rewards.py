@@ -12,31 +12,26 @@ from polyathlon.drawing import TaskKey
 from polyathlon.inspect.blind import FINISHERS, blind_policies, call_of
 from polyathlon.inspect.finding import CheckResult, Finding
 from polyathlon.inspect.hostile import hostile_texts
-from polyathlon.inspect.play import Playthrough, Stage, Subject, silent
+from polyathlon.inspect.play import Playthrough, Stage, Subject
 from polyathlon.seeding import child
 from polyathlon.verify.text import plain
 
 MEAN_SLACK = 0.02
-HOSTILE_LIMIT_S = 5.0
+HOSTILE_CPU_S = 0.5  # CPU time of this process: the machine's load is not the domain's fault
+HOSTILE_WALL_S = 60.0
 MIN_EXPLOITS = 4
 MIN_DISTRACTORS = 2
-NUM_ATTEMPT_SEEDS = 16
-NUM_SANDBOX_ATTEMPT_SEEDS = 4  # a sandboxed episode costs a hundred questions
 NUM_HOSTILE_SEEDS = 1
 NUM_OTHERS = 3
-NUM_REPEATS = 2
+NUM_REPEATS, NUM_SANDBOX_REPEATS = 2, 1
+NUM_REFERENCES_AGAIN = 40
 
 
-def solve_all(subject: Subject) -> list[Playthrough]:
-    """Play the reference on every key."""
-    with Stage(subject) as stage:
-        return [silent(stage.solve(key)) for key in subject.task_keys()]
-
-
-def check_reference(subject: Subject, solved: Sequence[Playthrough]) -> CheckResult:
+def check_reference(stage: Stage) -> CheckResult:
     """The domain's own solution must pass everywhere, within the turns the row allows."""
+    solved = stage.solved
     faults = [
-        _fault(subject, played, f"the reference is not passed: {_verdict(played)}. Mend `solve` or the verifier.")
+        _fault(stage.subject, played, f"the reference is not passed: {_verdict(played)}. Mend `solve` or the verifier.")
         for played in solved
         if not played.verdict.passed
     ]
@@ -45,38 +40,38 @@ def check_reference(subject: Subject, solved: Sequence[Playthrough]) -> CheckRes
     return CheckResult("reference", "the reference solution passes", len(solved), tuple(faults), numbers)
 
 
-def check_repeats(subject: Subject, solved: Sequence[Playthrough]) -> CheckResult:
+def check_repeats(stage: Stage) -> CheckResult:
     """The same evidence, judged again, must give the same verdict."""
     faults: list[Finding] = []
+    num_repeats = NUM_SANDBOX_REPEATS if stage.subject.costly else NUM_REPEATS
     cases = 0
-    with Stage(subject) as stage:
-        for played in [*solved[:: max(1, len(solved) // 40)], *_wrong(stage, subject)]:
-            if played.evidence is None:
-                continue
-            cases += 1
-            verdicts = [stage.judge_again(played) for _ in range(NUM_REPEATS)]
-            again = next((verdict for verdict in verdicts if verdict != played.verdict), None)
-            if again is not None:
-                text = f"judged twice, two verdicts: {_verdict(played)}, then {again.reward} ({again.reason})."
-                faults.append(_fault(subject, played, f"{text} A verifier must be a pure function of its evidence."))
+    for played in [*stage.solved[:: max(1, len(stage.solved) // NUM_REFERENCES_AGAIN)], *_wrong(stage)]:
+        if played.evidence is None:
+            continue
+        cases += 1
+        verdicts = [stage.judge_again(played) for _ in range(num_repeats)]
+        again = next((verdict for verdict in verdicts if verdict != played.verdict), None)
+        if again is not None:
+            text = f"judged twice, two verdicts: {_verdict(played)}, then {again.reward} ({again.reason})."
+            faults.append(_fault(stage.subject, played, f"{text} A verifier must be a pure function of its evidence."))
     return CheckResult("verdicts repeat", "the same evidence gives the same verdict", cases, tuple(faults))
 
 
-def check_accepted(subject: Subject) -> CheckResult:
+def check_accepted(stage: Stage) -> CheckResult:
     """Other right answers, and rewrites of the right one, must pass."""
-    domain = subject.domain
+    domain = stage.subject.domain
     kinds: dict[str, Callable[[Task], Sequence[Attempt]]] = {
         "alternative": domain.alternatives,
         "equivalent": domain.equivalents,
     }
     faults: list[Finding] = []
     counts: Counter[str] = Counter()
-    for kind, attempt, played in _attempts(subject, kinds):
+    for kind, attempt, played in itertools.chain(_attempts(stage, kinds), _one_in_turn(stage)):
         counts[kind] += 1
         if not played.verdict.passed:
             text = f"{kind} {attempt.name!r} is refused: {_verdict(played)}; actions {_show(attempt.actions)}."
             faults.append(
-                _fault(subject, played, f"{text} Accept it, or say in the prompt that this form does not count.")
+                _fault(stage.subject, played, f"{text} Accept it, or say in the prompt that this form does not count.")
             )
     if not counts["equivalent"]:
         faults.append(
@@ -85,54 +80,53 @@ def check_accepted(subject: Subject) -> CheckResult:
     return CheckResult("right answers pass", "alternatives and equivalents earn 1", counts.total(), tuple(faults))
 
 
-def check_distractors(subject: Subject) -> CheckResult:
+def check_distractors(stage: Stage) -> CheckResult:
     """Plausible wrong answers must not pass."""
     faults: list[Finding] = []
     counts: Counter[str] = Counter()
     rewards: list[float] = []
-    for _, attempt, played in _attempts(subject, {"distractor": subject.domain.distractors}):
+    for _, attempt, played in _attempts(stage, {"distractor": stage.subject.domain.distractors}):
         counts[attempt.name] += 1
         rewards.append(played.reward)
         if played.verdict.passed or not played.verdict.valid:
             text = f"distractor {attempt.name!r} earns {_verdict(played)}; actions {_show(attempt.actions)}."
-            faults.append(_fault(subject, played, f"{text} Sharpen the verifier, or drop it where it is right."))
+            faults.append(_fault(stage.subject, played, f"{text} Sharpen the verifier, or drop it where it is right."))
     if len(counts) < MIN_DISTRACTORS:
         faults.append(Finding(0, 0, f"{len(counts)} kinds of distractors; give at least {MIN_DISTRACTORS}."))
     numbers = {"mean_reward": statistics.fmean(rewards) if rewards else 0.0}
     return CheckResult("wrong answers fail", "distractors do not pass", counts.total(), tuple(faults), numbers)
 
 
-def check_exploits(subject: Subject) -> CheckResult:
+def check_exploits(stage: Stage) -> CheckResult:
     """Hacks must not earn more than the floor, on any task."""
-    floor = subject.entry.row.floor
+    floor = stage.subject.entry.row.floor
     faults: list[Finding] = []
     counts: Counter[str] = Counter()
-    for _, attempt, played in _attempts(subject, {"exploit": subject.domain.exploits}):
+    for _, attempt, played in _attempts(stage, {"exploit": stage.subject.domain.exploits}):
         counts[attempt.name] += 1
         if played.reward > floor or not played.verdict.valid:
             text = (
                 f"exploit {attempt.name!r} earns {_verdict(played)}, floor {floor}; actions {_show(attempt.actions)}."
             )
-            faults.append(_fault(subject, played, f"{text} Close the hole in the verifier."))
+            faults.append(_fault(stage.subject, played, f"{text} Close the hole in the verifier."))
     if len(counts) < MIN_EXPLOITS:
         faults.append(Finding(0, 0, f"{len(counts)} kinds of exploits; give at least {MIN_EXPLOITS}."))
     return CheckResult("exploits do not pay", "hacks earn no more than the floor", counts.total(), tuple(faults))
 
 
-def check_blind(subject: Subject, solved: Sequence[Playthrough]) -> CheckResult:
+def check_blind(stage: Stage) -> CheckResult:
     """Policies that know nothing must earn no more than the floor on average, and silence nothing at all."""
-    floor = subject.entry.row.floor
+    subject, floor = stage.subject, stage.subject.entry.row.floor
     earned: dict[tuple[str, int], list[float]] = {}
     first: dict[tuple[str, int], Playthrough] = {}
-    with Stage(subject) as stage:
-        for key, others in _with_others(subject, solved):
-            rng = child("inspect", key.domain_id, key.level, key.seed)
-            for name, actions in blind_policies(stage.task(key), stage.tools(key), rng, others=others).items():
-                played = silent(stage.play(key, actions))
-                group = ("another task's answer" if name.startswith("another") else name, key.level)
-                earned.setdefault(group, []).append(played.reward)
-                if group not in first or played.reward > first[group].reward:
-                    first[group] = played
+    for key, others in _with_others(stage):
+        rng = child("inspect", key.domain_id, key.level, key.seed)
+        for name, actions in blind_policies(stage.task(key), stage.tools(key), rng, others=others).items():
+            played = stage.play(key, actions)
+            group = ("another task's answer" if name.startswith("another") else name, key.level)
+            earned.setdefault(group, []).append(played.reward)
+            if group not in first or played.reward > first[group].reward:
+                first[group] = played
     faults = []
     for (name, level), rewards in earned.items():
         mean, allowed = statistics.fmean(rewards), floor + (0.0 if name in ("nop", "empty") else MEAN_SLACK)
@@ -150,29 +144,28 @@ def check_blind(subject: Subject, solved: Sequence[Playthrough]) -> CheckResult:
     )
 
 
-def check_hostile(subject: Subject) -> CheckResult:
+def check_hostile(stage: Stage) -> CheckResult:
     """No text may break the domain, hang it, or pay."""
-    floor = subject.entry.row.floor
+    subject, floor = stage.subject, stage.subject.entry.row.floor
     faults: list[Finding] = []
-    slowest, cases = 0.0, 0
-    with Stage(subject) as stage:
-        keys = subject.task_keys(NUM_HOSTILE_SEEDS)
-        for key in keys[:1] if subject.entry.row.needs else keys[::2]:
-            task = stage.task(key)
-            tools = [tool for tool in stage.tools(key) if tool.name in FINISHERS]
-            right = {plain(text) for a in subject.domain.alternatives(task) for text in a.actions}
-            for name, text in hostile_texts():
-                if plain(text[:1000]) in right:
-                    continue
-                for actions in [(text,), *[(call_of(tool, text),) for tool in tools]]:
-                    played = silent(stage.play(key, actions))
-                    cases += 1
-                    slowest = max(slowest, played.wall_s)
-                    problem = _hostile_problem(played, floor)
-                    if problem:
-                        message = f"hostile text {name!r} {problem}. Read it with verify.* and canonical.parse_json."
-                        faults.append(_fault(subject, played, message))
-    return CheckResult("hostile input", "nothing raises, hangs or pays", cases, tuple(faults), {"slowest_s": slowest})
+    slowest_s, cases = 0.0, 0
+    keys = subject.task_keys(NUM_HOSTILE_SEEDS)
+    for key in keys[:1] if subject.costly else keys[::2]:
+        tools = [tool for tool in stage.tools(key) if tool.name in FINISHERS]
+        right = {plain(text) for a in subject.domain.alternatives(stage.task(key)) for text in a.actions}
+        for name, text in hostile_texts():
+            if plain(text[:1000]) in right:
+                continue
+            for actions in [(text,), *[(call_of(tool, text),) for tool in tools]]:
+                played = stage.play(key, actions)
+                cases += 1
+                slowest_s = max(slowest_s, played.cpu_s)
+                problem = _hostile_problem(played, floor)
+                if problem:
+                    message = f"hostile text {name!r} {problem}. Read it with verify.* and canonical.parse_json."
+                    faults.append(_fault(subject, played, message))
+    numbers = {"slowest_cpu_s": slowest_s}
+    return CheckResult("hostile input", "nothing raises, hangs or pays", cases, tuple(faults), numbers)
 
 
 def _hostile_problem(played: Playthrough, floor: float) -> str:
@@ -180,34 +173,51 @@ def _hostile_problem(played: Playthrough, floor: float) -> str:
         return f"breaks the episode: {played.verdict.reason}"
     if played.reward > floor:
         return f"earns {_verdict(played)}, floor {floor}"
-    if played.wall_s > HOSTILE_LIMIT_S:
-        return f"takes {played.wall_s:.1f} s, at most {HOSTILE_LIMIT_S} s"
+    if played.cpu_s > HOSTILE_CPU_S:
+        return f"takes {played.cpu_s:.1f} s of CPU, at most {HOSTILE_CPU_S} s"
+    if played.wall_s > HOSTILE_WALL_S:
+        return f"hangs for {played.wall_s:.0f} s, at most {HOSTILE_WALL_S:.0f} s"
     return ""
 
 
 def _attempts(
-    subject: Subject, kinds: dict[str, Callable[[Task], Sequence[Attempt]]]
+    stage: Stage, kinds: dict[str, Callable[[Task], Sequence[Attempt]]]
 ) -> Iterator[tuple[str, Attempt, Playthrough]]:
-    with Stage(subject) as stage:
-        for key in subject.task_keys(NUM_SANDBOX_ATTEMPT_SEEDS if subject.entry.row.needs else NUM_ATTEMPT_SEEDS):
-            for kind, attempts in kinds.items():
-                for attempt in attempts(stage.task(key)):
-                    yield kind, attempt, silent(stage.play(key, attempt.actions))
+    for key in stage.subject.task_keys(stage.subject.num_attempt_seeds):
+        for kind, attempts in kinds.items():
+            for attempt in attempts(stage.task(key)):
+                yield kind, attempt, stage.play(key, attempt.actions)
 
 
-def _wrong(stage: Stage, subject: Subject) -> Iterator[Playthrough]:
-    for key in subject.task_keys(1):
-        for attempt in (*subject.domain.distractors(stage.task(key)), *subject.domain.exploits(stage.task(key))):
+def _one_in_turn(stage: Stage) -> Iterator[tuple[str, Attempt, Playthrough]]:
+    """Yield one right answer that is not the reference for each task that `_attempts` leaves out.
+
+    A verifier may know its reference by heart: only another right answer shows that what it compares with is right.
+    """
+    domain = stage.subject.domain
+    for solved in stage.solved:
+        if solved.key.seed < stage.subject.num_attempt_seeds:
+            continue
+        for kind, attempts in (("alternative", domain.alternatives), ("equivalent", domain.equivalents)):
+            others = [attempt for attempt in attempts(solved.task) if attempt.actions != solved.actions]
+            if others:
+                attempt = others[solved.key.seed % len(others)]
+                yield kind, attempt, stage.play(solved.key, attempt.actions)
+                break
+
+
+def _wrong(stage: Stage) -> Iterator[Playthrough]:
+    domain = stage.subject.domain
+    for key in stage.subject.task_keys(1):
+        for attempt in (*domain.distractors(stage.task(key)), *domain.exploits(stage.task(key))):
             yield stage.play(key, attempt.actions)
 
 
-def _with_others(
-    subject: Subject, solved: Sequence[Playthrough]
-) -> Iterator[tuple[TaskKey, tuple[tuple[str, ...], ...]]]:
+def _with_others(stage: Stage) -> Iterator[tuple[TaskKey, tuple[tuple[str, ...], ...]]]:
     """Yield each key with the reference actions of other tasks of its level, the most frequent one among them."""
-    for level in range(subject.entry.row.levels):
-        here = [played for played in solved if played.key.level == level]
-        few = NUM_SANDBOX_ATTEMPT_SEEDS if subject.entry.row.needs else len(here)
+    for level in range(stage.subject.entry.row.levels):
+        here = [played for played in stage.solved if played.key.level == level]
+        few = stage.subject.num_attempt_seeds if stage.subject.costly else len(here)
         for place, played in enumerate(here[:few]):
             after = (here[(place + step) % len(here)] for step in range(1, len(here)))
             near = [other.actions for other in itertools.islice(after, NUM_OTHERS - 1)]

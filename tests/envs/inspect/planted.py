@@ -4,14 +4,28 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import re
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
-from polyathlon import Attempt, Brief, Core, Domain, Evidence, Observation, Script, Task, ToolSpec, Verdict, answering
+from polyathlon import (
+    Attempt,
+    Brief,
+    Core,
+    Domain,
+    Evidence,
+    Json,
+    Observation,
+    Script,
+    Task,
+    ToolSpec,
+    Verdict,
+    answering,
+)
 from polyathlon.canonical import expect_int
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.numbers import read_number
@@ -114,11 +128,12 @@ EMPTY_CREDIT = scored(lambda text, gold: exact(text, gold) or 0.3 * (not text))
 
 def _slow(text: str, gold: int) -> float:
     if re.fullmatch(r"9([*^]+9)+", text):
-        time.sleep(5.5)
+        assert 9 ** (9**7) > 0  # one floor of the tower is enough to be late
     return exact(text, gold)
 
 
 SLOW = scored(_slow)
+DIES = scored(lambda text, gold: os._exit(3))
 _COUNTER = itertools.count()
 FLAKY = scored(lambda text, gold: exact(text, gold) or 0.1 * (next(_COUNTER) % 2) * (text == str(gold + 1)))
 
@@ -229,7 +244,20 @@ class FragileWorkspace(QuestionWorkspace):
         return super().act(action)
 
 
+class ChangingWorkspace(QuestionWorkspace):
+    """Writes into the task that it was given."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self._seen: dict[str, Json] = cast(dict[str, Json], task.hidden)
+
+    def act(self, action: str) -> Observation:
+        self._seen["seen"] = True
+        return super().act(action)
+
+
 UNSOLVED = replace(SOUND, solve=_solve_most)
+CHANGING = replace(SOUND, open_workspace=lambda task, room: ChangingWorkspace(task))
 TELLING = replace(SOUND, open_workspace=lambda task, room: TellingWorkspace(task))
 FRAGILE = replace(SOUND, open_workspace=lambda task, room: FragileWorkspace())
 NO_EXPLOITS = replace(SOUND, exploits=lambda task: ())

@@ -25,6 +25,7 @@ FAULTS = {
     "LINTED": "verifier lint",
     "SHOWN": "nothing leaks",
     "SET_ORDER": "generation repeats",
+    "CHANGING": "generation repeats",
     "FEW": "space and splits",
     "SALTED": "space and splits",
     "CONSTANT": "blind policies earn nothing",

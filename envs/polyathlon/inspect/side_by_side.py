@@ -1,0 +1,117 @@
+"""Many inspections at a time, each in a process of its own: none can take down another, and none outlives us."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import dataclass
+from multiprocessing import connection, get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+
+from polyathlon.errors import PolyathlonError
+from polyathlon.inspect.finding import Inspection
+from polyathlon.inspect.inspector import DEFAULT_SEEDS, inspect_domain
+from polyathlon.inspect.lifeline import end_with_parent
+from polyathlon.registration import registry
+
+END_LIMIT_S = 5.0
+SANDBOX_COST = 8.0
+"""What a domain in a sandbox takes, in inspections of a question domain: roughly, to begin with the longest."""
+
+_SPAWN = get_context("spawn")
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """Word from an inspection under way: this check has begun."""
+
+    domain_id: str
+    check: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Running:
+    domain_id: str
+    process: BaseProcess
+
+
+def cost_of(domain_id: str) -> float:
+    """Return about how long an inspection takes, in inspections of a question domain; 1 for an unknown id."""
+    try:
+        row = registry().entry(domain_id).row
+    except PolyathlonError:
+        return 1.0
+    return (SANDBOX_COST if row.needs else 1.0) * (2.0 if row.max_turns > 1 else 1.0)
+
+
+def inspect_domains(
+    domain_ids: Sequence[str],
+    *,
+    num_seeds: int = DEFAULT_SEEDS,
+    num_jobs: int = 1,
+    tell: Callable[[Begun], None] = lambda begun: None,
+) -> Generator[Inspection, None, None]:
+    """Yield an inspection a domain as each is done, `num_jobs` at a time, the longest begun first.
+
+    Each runs in a fresh process, which ends when this generator or this process does. `tell` is called with what the
+    inspections under way have come to.
+    """
+    waiting = sorted(domain_ids, key=cost_of, reverse=True)
+    running: dict[Connection, _Running] = {}
+    try:
+        while waiting or running:
+            while waiting and len(running) < num_jobs:
+                line, started = _start(waiting.pop(0), num_seeds)
+                running[line] = started
+            for ready in connection.wait(list(running)):
+                assert isinstance(ready, Connection)
+                word = _word(ready, running[ready])
+                if isinstance(word, Begun):
+                    tell(word)
+                    continue
+                process = running.pop(ready).process
+                process.join(END_LIMIT_S)
+                _end(process)
+                ready.close()
+                yield word
+    finally:
+        for left, abandoned in running.items():
+            _end(abandoned.process)
+            left.close()
+
+
+def _start(domain_id: str, num_seeds: int) -> tuple[Connection, _Running]:
+    line, theirs = _SPAWN.Pipe(duplex=False)
+    process = _SPAWN.Process(target=_work, args=(domain_id, num_seeds, theirs, os.getpid()), name=domain_id)
+    process.start()
+    theirs.close()  # so that its death ends the line
+    return line, _Running(domain_id, process)
+
+
+def _work(domain_id: str, num_seeds: int, line: Connection, parent_pid: int) -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends us
+    end_with_parent(parent_pid)
+    line.send(inspect_domain(domain_id, num_seeds=num_seeds, tell=lambda check: line.send(Begun(domain_id, check))))
+
+
+def _word(line: Connection, running: _Running) -> Begun | Inspection:
+    try:
+        word = line.recv()
+    except (EOFError, ConnectionResetError):
+        running.process.join(END_LIMIT_S)
+        return Inspection(
+            running.domain_id, broken=f"the inspecting process ended early, exit code {running.process.exitcode}"
+        )
+    assert isinstance(word, Begun | Inspection)
+    return word
+
+
+def _end(process: BaseProcess) -> None:
+    """End a process, gently at first; its sandboxes and its own children end with it."""
+    process.terminate()
+    process.join(END_LIMIT_S)
+    if process.is_alive():
+        process.kill()
+        process.join()
