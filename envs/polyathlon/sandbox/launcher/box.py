@@ -9,10 +9,11 @@ import os
 import resource
 import signal
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import files, kernel
-from .cgroups import Group
+from .cgroups import Group, JobGroup
 
 _UID_SLOTS = 20_000
 _SPARE_PROCESSES = 6  # two of bwrap's own a command, a shell and a run at a time, and room to start the next
@@ -28,13 +29,14 @@ class Amounts:
     max_files: int
     max_processes: int
     cpu_s: float
+    cores: float
 
     @classmethod
     def read(cls, body: dict[str, object]) -> Amounts:
         """Return the limits in a message."""
         amounts = {name: float(str(body[name])) for name in cls.__slots__}
-        cpu_s = amounts.pop("cpu_s")
-        return cls(**{name: int(amount) for name, amount in amounts.items()}, cpu_s=cpu_s)
+        cpu_s, cores = amounts.pop("cpu_s"), amounts.pop("cores")
+        return cls(**{name: int(amount) for name, amount in amounts.items()}, cpu_s=cpu_s, cores=cores)
 
     @property
     def processes(self) -> int:
@@ -67,13 +69,13 @@ class Box:
             kernel.setns(self.users, kernel.NEW_USER)
         kernel.setns(self.mounts, kernel.NEW_MOUNTS)
 
-    def become_payload(self) -> None:
+    def become_payload(self, job: JobGroup | None, *, cpu_s: float) -> None:
         """Enter, take on the limits, and give up the privileges: what runs next is the payload's."""
-        self.group.join()
+        self.group.join(job)
         self.enter()
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
-        for kind, amount in self._ceilings().items():
+        for kind, amount in self._ceilings(cpu_s).items():
             _, hard = resource.getrlimit(kind)
             amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
             # One second between the signal and the kill tells a spent CPU limit from any other kill.
@@ -84,11 +86,11 @@ class Box:
             os.setresgid(self.user.gid, self.user.gid, self.user.gid)
             os.setresuid(self.user.uid, self.user.uid, self.user.uid)
 
-    def _ceilings(self) -> dict[int, int]:
+    def _ceilings(self, cpu_s: float) -> dict[int, int]:
         amounts = self.amounts
         ceilings = {
             resource.RLIMIT_CORE: 0,
-            resource.RLIMIT_CPU: max(1, math.ceil(amounts.cpu_s)) + 1,
+            resource.RLIMIT_CPU: max(1, math.ceil(cpu_s)) + 1,
             resource.RLIMIT_FSIZE: max(amounts.disk_bytes, amounts.memory_bytes),
             resource.RLIMIT_MEMLOCK: 64 * 1024,
             resource.RLIMIT_MSGQUEUE: 64 * 1024,
@@ -100,11 +102,16 @@ class Box:
             ceilings[resource.RLIMIT_DATA] = amounts.memory_bytes
         return ceilings
 
-    def read(self, out: int) -> None:
-        """Write the workspace's rows, or what is wrong with it, to `out`. Runs in a child process."""
+    def read(self, paths: list[str] | None, out: int) -> None:
+        """Write the workspace's rows (of `paths` alone), or what is wrong with it, to `out`. Runs in a child process."""
         self.enter()
+        top, limit = f"{self.at}/box/workspace", self.amounts.disk_bytes
         try:
-            rows = files.read_tree(f"{self.at}/box/workspace", max_bytes=self.amounts.disk_bytes)
+            rows = (
+                files.read_tree(top, max_bytes=limit)
+                if paths is None
+                else files.read_paths(top, paths, max_bytes=limit)
+            )
         except OSError as error:
             _answer(out, "error", str(error))
         else:
@@ -112,9 +119,16 @@ class Box:
 
     def write(self, rows: list[files.Row], out: int) -> None:
         """Write `rows` into the workspace; tell `out` what went wrong. Runs in a child process."""
+        self._carry_out(lambda top: files.write_tree(top, rows, uid=self.user.uid, gid=self.user.gid), out)
+
+    def change(self, rows: list[files.Row], removed: list[str], out: int) -> None:
+        """Write the files `rows` and remove the files `removed`, or do nothing. Runs in a child process."""
+        self._carry_out(lambda top: files.change_tree(top, rows, removed, uid=self.user.uid, gid=self.user.gid), out)
+
+    def _carry_out(self, work: Callable[[str], None], out: int) -> None:
         self.enter()
         try:
-            files.write_tree(f"{self.at}/box/workspace", rows, uid=self.user.uid, gid=self.user.gid)
+            work(f"{self.at}/box/workspace")
         except (OSError, RecursionError) as error:  # no room, or what is to be replaced is nested without end
             _answer(out, "error", str(error))
         else:
