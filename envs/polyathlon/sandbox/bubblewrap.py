@@ -46,8 +46,16 @@ class BubblewrapRoom:
         self._launchers: dict[tuple[str, ...], LauncherProcess] = {}
         self._pid = os.getpid()
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> BubblewrapSandbox:
-        """Return a fresh sandbox; see Room.open."""
+    def open(
+        self,
+        tree: Tree,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+    ) -> BubblewrapSandbox:
+        """Return a fresh sandbox; see Room.open. What a task `needs` is checked by who has probed the room."""
+        del needs
         launcher = self.launcher(packages)
         sandbox = BubblewrapSandbox(launcher, limits or Limits(), packages=packages, capabilities=self.capabilities)
         try:

@@ -103,7 +103,7 @@ class Box:
         return ceilings
 
     def read(self, paths: list[str] | None, out: int) -> None:
-        """Write the workspace's rows (of `paths` alone), or what is wrong with it, to `out`. Runs in a child process."""
+        """Write the workspace's rows (of `paths` only) or what is wrong with it to `out`. Runs in a child process."""
         self.enter()
         top, limit = f"{self.at}/box/workspace", self.amounts.disk_bytes
         try:
