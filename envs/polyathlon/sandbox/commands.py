@@ -28,13 +28,13 @@ _LAST_SIGNAL = 128 + 64
 
 
 def argv_of(command: Command) -> list[str]:
-    """Return the argv of `command`: a text is `bash -c`.
+    """Return the argv of `command`: a text is `bash -c`, and no option of it when it begins with a hyphen.
 
     Raises:
         SandboxError: it is empty, or holds a NUL byte.
 
     """
-    argv = ["bash", "-c", command] if isinstance(command, str) else list(command)
+    argv = ["bash", "-c", "--", command] if isinstance(command, str) else list(command)
     if not argv:
         raise SandboxError("Nothing to run: the command is empty.")
     return [word(text) for text in argv]

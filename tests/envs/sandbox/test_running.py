@@ -25,6 +25,7 @@ def test_a_text_is_run_by_bash(sandbox: BubblewrapSandbox) -> None:
     report = sandbox.run('for i in {1..3}; do echo -n "$i "; done; (exit 4)')
     assert (report.stdout, report.exit_code) == (b"1 2 3 ", 4)
     assert sandbox.run("if").exit_code == 2
+    assert sandbox.run("-x").exit_code == 127  # a command that is not there, and no option
     with pytest.raises(SandboxError, match="empty"):
         sandbox.run([])
 
@@ -62,7 +63,8 @@ def test_the_limits_of_one_command_are_narrower_and_never_wider(small: Bubblewra
 
 def test_cpu_seconds_of_one_command_alone(sandbox: BubblewrapSandbox) -> None:
     report = sandbox.run("while :; do :; done", limits=replace(sandbox.limits, cpu_s=0.5), timeout_s=60)
-    assert (report.exit_code, report.reason) == (None, "timeout")
+    assert report.reason == "timeout"
+    assert report.exit_code in (None, 152)  # killed by the count of all its processes, or by that of this one
     assert report.wall_s < 50
     assert report.usage.cpu_s is not None
     assert 0.4 < report.usage.cpu_s < 5
@@ -124,6 +126,8 @@ def test_a_flood_in_the_time_of_grace_is_held_back(small: BubblewrapSandbox) -> 
 def test_reasons_come_from_the_kernel_and_not_from_the_code(small: BubblewrapSandbox) -> None:
     assert (small.run("exit 137").exit_code, small.run("exit 137").reason) == (137, "signal")
     assert small.run("kill -9 $$").reason == "signal"
+    if "memory" not in sandbox_controllers(small):
+        pytest.skip("no control group counts memory here: a process gets an error, and no more")
     report = small.run(HOG)
     assert report.reason == "oom"
     assert small.run(f"{HOG}; exit 5").reason == "oom"  # the code of the command's own end is kept

@@ -41,15 +41,16 @@ def test_the_shell_lives_on_and_the_reason_is_told(small: BubblewrapSandbox, unc
     shell.run("word=kept")
     hogs = " & ".join([f'python3 -ISc "{HOG.format(40)}" >/dev/null'] * 2)
     report = shell.run(f"{hogs} & wait -n; echo ended; kill %1 %2 2>/dev/null; false", timeout_s=60)
-    assert (report.exit_code, report.reason, report.stdout) == (1, "oom", b"ended\n")
+    assert (report.exit_code, report.reason) == (1, "oom")
+    assert report.stdout.endswith(b"ended\n")
     assert shell.run("echo $word").stdout == b"kept\n"
 
 
 def test_cpu_seconds_are_summed_over_processes(small: BubblewrapSandbox, uncounted: None) -> None:
     # each alone stays below the limit of one second
-    report = small.run("for i in 1 2 3 4 5 6 7 8; do timeout 0.6 bash -c 'while :; do :; done' & done; wait; sleep 9")
+    burn = "bash -c 'for ((i=0;i<100000;i++)); do :; done'"
+    report = small.run(f"for n in {{1..30}}; do {burn}; done; sleep 9", timeout_s=60)
     assert (report.exit_code, report.reason) == (None, "timeout")
-    assert report.wall_s < 25
     assert report.usage.cpu_s is not None
     assert report.usage.cpu_s > 0.8
 

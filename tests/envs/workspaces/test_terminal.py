@@ -97,6 +97,16 @@ def test_the_untouched_tree_reads_the_same_before_and_after_the_sandbox_opens(te
     assert terminal.evidence().tree.digest() == before.digest()
 
 
+def test_the_record_of_the_sandbox_is_there_once_there_is_one(terminal: TerminalWorkspace) -> None:
+    assert terminal.sandbox_record is None
+    terminal.act(write_fenced("echo x >made"))
+    record = terminal.sandbox_record
+    assert record is not None
+    assert record.backend == default_room().record().backend
+    assert "network" in record.capabilities
+    assert record.usage.num_files == len(FILES) + 2  # bin, and what was made
+
+
 def test_submit_ends_with_the_answer_and_stops_background_work(terminal: TerminalWorkspace) -> None:
     terminal.act(write_fenced("(sleep 0.3; echo late > late.txt) &"))
     seen = terminal.act(write_call("submit", {"answer": "42"}))

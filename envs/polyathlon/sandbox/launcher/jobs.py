@@ -33,7 +33,8 @@ class Order:
 class Job:
     """A running command, or a child that reads or writes the workspace. `line` goes to whoever waits for it.
 
-    `reaped_cpu_s` is what the kernel told of those of its processes that we waited for.
+    `reaped_cpu_s` is what the kernel told of those of its processes that were waited for: not of killed ones, whose
+    time was `seen_cpu_s` when it was last looked at.
     """
 
     line: socket.socket
@@ -46,6 +47,7 @@ class Job:
     cpu_spent: bool = False
     ending: bool = False
     reaped_cpu_s: float = 0.0
+    seen_cpu_s: float = 0.0
 
     def read_report(self) -> None:
         """Take in what bwrap has written so far: its first process, and at the end the exit code."""
@@ -100,8 +102,8 @@ class Job:
         return b"exit-code" in self.report
 
     def cpu_s(self) -> float:
-        """Return the CPU seconds that the command has used: by its group, else by what was waited for."""
-        return self.reaped_cpu_s if self.group is None else self.group.cpu_s()
+        """Return the CPU seconds that the command has used: by its group, else by what is known without."""
+        return max(self.reaped_cpu_s, self.seen_cpu_s) if self.group is None else self.group.cpu_s()
 
 
 @dataclass(frozen=True, slots=True)

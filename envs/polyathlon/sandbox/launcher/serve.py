@@ -49,11 +49,14 @@ class Lease:
     def check(self) -> None:
         """Kill what has used up its CPU seconds; what has used too much memory, where the kernel does not."""
         commands = self.commands
+        for job in commands:
+            job.read_report()
         watched = self.watchdog.look([job.init for job in commands]) if self.watchdog is not None else []
         spent_s = self.box.group.cpu_s()
         each_s = watched if spent_s is None else [job.cpu_s() for job in commands]
         all_spent = (self.ended_cpu_s + sum(watched) if spent_s is None else spent_s) > self.box.amounts.cpu_s
         for job, used_s in zip(commands, each_s, strict=True):
+            job.seen_cpu_s = used_s
             if all_spent or (job.order is not None and used_s > job.order.cpu_s):
                 job.cpu_spent = True
                 job.kill()
@@ -75,6 +78,7 @@ class Launcher:
         self._cpus = sorted(os.sched_getaffinity(0))
         self._leases: list[Lease] = []
         self._selector = selectors.DefaultSelector()
+        self._orphans_cpu_s: dict[int, float] = {}
         self._over = False
         self._next_check_s = 0.0
         # A forked copy of the owner may hold its sockets open after its death: the process itself is watched too.
@@ -249,6 +253,8 @@ class Launcher:
             if pid in jobs:
                 jobs[pid].status = status
                 jobs[pid].reaped_cpu_s += cpu_s
+            else:  # the first process of a sandbox whose bwrap ended before it
+                self._orphans_cpu_s[pid] = cpu_s
         for lease in list(self._leases):
             for job in [job for job in lease.jobs if job.status is not None]:
                 self._finish(lease, job)
@@ -257,10 +263,13 @@ class Launcher:
                     lease.emptied.pop().close()
             if lease.closing and not lease.jobs:
                 self._free(lease)
+        self._orphans_cpu_s.clear()
 
     def _finish(self, lease: Lease, job: Job) -> None:
         """Tell the waiter once the whole tree is gone: bwrap may end a moment before the processes it leaves us."""
         started = job.finish()
+        if job.init is not None:
+            job.reaped_cpu_s += self._orphans_cpu_s.get(job.init, 0.0)
         cpu_s = job.cpu_s()
         lease.ended_cpu_s += cpu_s
         if job.group is not None:
