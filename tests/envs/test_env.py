@@ -45,7 +45,8 @@ def test_the_reward_comes_at_the_end_with_its_verdict() -> None:
 def test_the_record_of_the_sandbox_goes_with_the_episode_and_not_into_info() -> None:
     env = DomainEnv("polyathlon/terminal.log-triage-v1")
     infos = [env.reset(seed=1)[1]]
-    assert env.sandbox_record is None
+    before = env.sandbox_record
+    assert before is None
     infos.append(env.step("```bash\nls\n```")[4])
     infos.append(env.step('<tool_call>{"name": "submit", "arguments": {"answer": "?"}}</tool_call>')[4])
     record = env.sandbox_record
@@ -53,7 +54,8 @@ def test_the_record_of_the_sandbox_goes_with_the_episode_and_not_into_info() -> 
     assert json.loads(json.dumps(record.as_dict()))["layers"] == []
     assert record.kernel not in str(infos)
     env.reset(seed=2)
-    assert env.sandbox_record is None
+    after = env.sandbox_record
+    assert after is None
     env.close()
 
 

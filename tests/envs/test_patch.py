@@ -265,7 +265,7 @@ def test_gits_own_diff_of_two_trees_makes_the_one_of_the_other(
 
 def unified(before: str, after: str, context: int) -> str:
     """Return the diff of two texts of one file, as diff(1) writes it: difflib has no mark for a missing last end."""
-    old, new = (text.split("\n") for text in (before, after))
-    sides = [[line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else []) for lines in (old, new)]
-    lines = difflib.unified_diff(*sides, "a/x", "b/x", n=context)
+    split = [text.split("\n") for text in (before, after)]
+    old, new = ([line + "\n" for line in lines[:-1]] + ([lines[-1]] if lines[-1] else []) for lines in split)
+    lines = difflib.unified_diff(old, new, "a/x", "b/x", n=context)
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
