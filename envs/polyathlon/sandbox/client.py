@@ -131,9 +131,13 @@ class Lease:
         """Kill every command, and wait until they are gone. Any thread may call this."""
         with self._ask({"op": "kill"}, ()) as line:
             try:
-                line.recv(16)
+                gone = line.recv(16)
             except TimeoutError as error:
                 raise SandboxLost(f"Waited {_ANSWER_LIMIT_S:.0f} s for killed commands to be gone.") from error
+            except OSError as error:
+                raise SandboxLost(f"The sandbox launcher is gone ({error}).") from error
+        if not gone:
+            raise SandboxLost("The sandbox launcher died while commands were killed.")
 
     def read(self, paths: Sequence[str] | None = None) -> list[Row]:
         """Return the workspace's rows; see launcher.files. With `paths`: of those, and what lies above them, alone."""
@@ -210,7 +214,12 @@ class Lease:
     def _counter(self, name: str) -> str | None:
         self._refuse_when_closed()
         fd = self._counters.get(name)
-        return None if fd is None else os.pread(fd, 4096, 0).decode("ascii")
+        if fd is None:
+            return None
+        try:
+            return os.pread(fd, 4096, 0).decode("ascii")
+        except OSError as error:  # ENODEV: the group is gone, as another launcher's sweep removes those of dead ones
+            raise SandboxLost(f"The sandbox launcher is gone, and its control groups are ({error}).") from error
 
     def _num_files(self) -> int:
         room = os.statvfs(self.workspace)

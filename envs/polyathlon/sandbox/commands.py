@@ -143,7 +143,7 @@ def end(line: socket.socket, streams: Mapping[int, Stream], seen: Watch, limits:
     One whose time is up gets GRACE_S first, if it can use it; what it writes then is kept.
     """
     if not seen.over:
-        with contextlib.suppress(BrokenPipeError):  # it has ended just now, or the launcher has
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has ended just now, or the launcher has
             if seen.timed_out or seen.idled:
                 line.send(b"end")
                 seen = watch(streams, line, deadline_s=time.monotonic() + GRACE_S, limits=limits)

@@ -118,7 +118,7 @@ class PtyTerminal:
     def close(self) -> None:
         """Kill the program. May be called twice."""
         if not self.closed:
-            with contextlib.suppress(BrokenPipeError):  # it has ended
+            with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has ended
                 self._line.send(b"kill")
             try:
                 ended(self._line)

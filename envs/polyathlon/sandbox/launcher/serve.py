@@ -260,7 +260,8 @@ class Launcher:
                 self._finish(lease, job)
             if lease.emptied and not lease.commands:
                 while lease.emptied:
-                    lease.emptied.pop().close()
+                    with lease.emptied.pop() as asker, contextlib.suppress(OSError):
+                        asker.send(b"gone")
             if lease.closing and not lease.jobs:
                 self._free(lease)
         self._orphans_cpu_s.clear()
