@@ -15,7 +15,7 @@ from polyathlon.drawing import TaskKey, draw_task
 from polyathlon.errors import EpisodeLost, LostKind, SandboxError, TaskError, VerifierError
 from polyathlon.registration import load_domain, registry
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Room
+from polyathlon.sandbox.protocol import Room, SandboxRecord
 from polyathlon.spaces import TextSpace
 
 Lost = Literal["raise", "truncate"]
@@ -61,6 +61,7 @@ class DomainEnv(gym.Env[str, str]):
         self._paid = 0.0
         self._progress = 0.0
         self._evidence: Evidence | None = None
+        self._sandbox_record: SandboxRecord | None = None
         self.observation_space = TextSpace()
         self.action_space = TextSpace()
 
@@ -73,6 +74,14 @@ class DomainEnv(gym.Env[str, str]):
     def evidence(self) -> Evidence | None:
         """What the last finished episode left behind, to store and to judge again; None before one has ended."""
         return self._evidence
+
+    @property
+    def sandbox_record(self) -> SandboxRecord | None:
+        """What the last finished episode's sandbox was and used; None where there was none. No two runs use the same.
+
+        So it is no part of `info`, which is equal in every run.
+        """
+        return self._sandbox_record
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode. The same seed, level and split give the same task in every process.
@@ -88,6 +97,7 @@ class DomainEnv(gym.Env[str, str]):
         self._close_workspace()
         self._task = draw_task(self._domain.tasks, TaskKey(self._entry.id, level, task_seed, split))
         self._turn, self._paid, self._progress, self._evidence = 0, 0.0, 0.0, None
+        self._sandbox_record = None
         workspace = self._workspace = self._domain.open_workspace(self._task, self._room)
         tools = [asdict(tool) for tool in workspace.tools]
         info = {"task": self._task.id, "level": level, "split": split, "instructions": workspace.instructions}
@@ -181,8 +191,18 @@ class DomainEnv(gym.Env[str, str]):
 
     def _close_workspace(self) -> None:
         if self._workspace is not None:
+            self._sandbox_record = record_of(self._workspace)
             self._workspace.close()
             self._workspace = None
+
+
+def record_of(workspace: Workspace) -> SandboxRecord | None:
+    """Return what the sandbox of `workspace` is and has used so far; None where it has none, or has lost it."""
+    try:
+        record: SandboxRecord | None = getattr(workspace, "sandbox_record", None)
+    except SandboxError:
+        return None
+    return record
 
 
 def judge_evidence(domain: Domain, task: Task, evidence: Evidence, room: Room) -> tuple[Verdict, LostKind]:

@@ -2,23 +2,37 @@
 
 from __future__ import annotations
 
-import contextlib
+import functools
 import os
+import platform
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Self
 
 from polyathlon.errors import SandboxError
+from polyathlon.patch import apply_patch, paths_of
 from polyathlon.sandbox.admission import Gate, Policy
-from polyathlon.sandbox.client import LauncherProcess, ended
-from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, options, own_reason, unstarted, word
+from polyathlon.sandbox.client import LauncherProcess
+from polyathlon.sandbox.commands import (
+    Counts,
+    Pipes,
+    argv_of,
+    end,
+    kill_reason,
+    narrowed,
+    options,
+    own_reason,
+    unstarted,
+)
+from polyathlon.sandbox.launcher.files import Row
 from polyathlon.sandbox.launcher.wire import memory_file
 from polyathlon.sandbox.pool import Kind, Pool
-from polyathlon.sandbox.protocol import Limits, Report
+from polyathlon.sandbox.protocol import Command, Limits, Report, SandboxRecord, Usage
 from polyathlon.sandbox.shell import BubblewrapShell
-from polyathlon.sandbox.streams import drain, watch
+from polyathlon.sandbox.streams import watch
 from polyathlon.sandbox.system import plan_system
+from polyathlon.sandbox.terminal import TERMINAL_ENVIRONMENT, PtyTerminal, open_pty, terminal_argv
 from polyathlon.sandbox.warm import judge_warm
 from polyathlon.tree import Entry, Tree
 
@@ -31,6 +45,9 @@ class BubblewrapRoom:
 
     def __init__(self, policy: Policy | None = None, *, spares: int = 0) -> None:
         """`policy` says how many sandboxes may start, and stand, at once; `spares`, how many of a kind wait for use."""
+        self.capabilities: tuple[str, ...] = ()
+        """What its sandboxes have been found to hold, for their records: whoever probes it fills this in."""
+
         self._lock = threading.Lock()
         self._policy = policy
         self._spares = spares
@@ -42,8 +59,16 @@ class BubblewrapRoom:
         self.gate = Gate(self._policy)
         self.pool: Pool[BubblewrapSandbox] = Pool(self._make_spare, calm=self.gate.calm, most=self._spares)
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> BubblewrapSandbox:
-        """Return a fresh sandbox; see Room.open."""
+    def open(
+        self,
+        tree: Tree,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+    ) -> BubblewrapSandbox:
+        """Return a fresh sandbox; see Room.open. What a task `needs` is checked by who has probed the room."""
+        del needs
         kind = tuple(sorted(set(packages))), limits or Limits()
         self.launcher(packages)
         sandbox = self.pool.claim(kind) or self._make(kind)
@@ -59,7 +84,8 @@ class BubblewrapRoom:
         packages, limits = kind
         launcher, gate = self.launcher(packages), self.gate
         with gate.start(limits.memory_bytes) as ticket:
-            return BubblewrapSandbox(launcher, limits, on_close=lambda: gate.leave(ticket))
+            leave = functools.partial(gate.leave, ticket)
+            return BubblewrapSandbox(self, launcher, limits, packages=packages, on_close=leave)
 
     def _make_spare(self, kind: Kind) -> BubblewrapSandbox:
         sandbox = self._make(kind)
@@ -99,43 +125,51 @@ class BubblewrapRoom:
 
 
 class BubblewrapSandbox:
-    """One sandbox. Not thread-safe."""
+    """One sandbox. Not thread-safe, but for `kill`."""
 
-    def __init__(self, launcher: LauncherProcess, limits: Limits, *, on_close: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        room: BubblewrapRoom,
+        launcher: LauncherProcess,
+        limits: Limits,
+        *,
+        packages: tuple[str, ...] = (),
+        on_close: Callable[[], None],
+    ) -> None:
         self.limits = limits
         self.environment = launcher.plan.environment
         self._on_close = on_close
         self.lease = launcher.open_box(limits)
+        self._room, self._packages = room, packages
         self._shell: BubblewrapShell | None = None
+        self._terminals: list[PtyTerminal] = []
 
     def run(
         self,
-        argv: Sequence[str],
+        command: Command,
         *,
         timeout_s: float = 30.0,
+        idle_s: float | None = None,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
     ) -> Report:
-        """Run `argv` and wait; see Sandbox.run."""
-        if not argv:
-            raise SandboxError("Nothing to run: argv is empty.")
+        """Run `command` and wait; see Sandbox.run."""
+        argv, limits = argv_of(command), narrowed(self.limits, limits)
         started_s = time.monotonic()
         before = Counts.of(self.lease)
         fed = memory_file("stdin", stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
-        with Pipes(2, kept_bytes=self.limits.kept_bytes) as pipes:
+        with Pipes(2, kept_bytes=limits.kept_bytes) as pipes:
             try:
                 words = options({**self.environment, **(env or {})}, directory="/workspace")
-                line = self.lease.spawn([word(text) for text in argv], words, [fed, *pipes.sinks])
+                line = self.lease.spawn(argv, words, [fed, *pipes.sinks], cpu_s=limits.cpu_s)
             finally:
                 os.close(fed)
                 pipes.close_sinks()
             with line:
-                seen = watch(pipes.streams, line, deadline_s=started_s + timeout_s, limits=self.limits)
-                if not seen.over:
-                    with contextlib.suppress(BrokenPipeError):  # it has ended just now, or the launcher has
-                        line.send(b"kill")
-                ending = ended(line)
-            drain(pipes.streams)
+                deadline_s = started_s + timeout_s
+                seen = watch(pipes.streams, line, deadline_s=deadline_s, limits=limits, idle_s=idle_s)
+                ending = end(line, pipes.streams, seen, limits)
             out, err = pipes.streams.values()
         limit_hit = before.limit_hit(Counts.of(self.lease))
         reason = kill_reason(seen, ending)
@@ -148,6 +182,7 @@ class BubblewrapSandbox:
             stderr=err.bytes(),
             clipped=out.clipped or err.clipped,
             wall_s=time.monotonic() - started_s,
+            usage=self.lease.usage(ending.cpu_s),
         )
 
     def shell(self) -> BubblewrapShell:
@@ -155,6 +190,22 @@ class BubblewrapSandbox:
         if self._shell is None:
             self._shell = BubblewrapShell(self.lease, self.limits, self.environment)
         return self._shell
+
+    def terminal(self, command: Command = ("bash",), *, columns: int = 80, rows: int = 24) -> PtyTerminal:
+        """Start `command` on a terminal; see Sandbox.terminal."""
+        argv, environment = terminal_argv(argv_of(command)), {**self.environment, **TERMINAL_ENVIRONMENT}
+        master, theirs = open_pty(columns=columns, rows=rows)
+        try:
+            words = options(environment, directory="/workspace")
+            line = self.lease.spawn(argv, words, [theirs] * 3, cpu_s=self.limits.cpu_s)
+        except BaseException:
+            os.close(master)
+            raise
+        finally:
+            os.close(theirs)
+        terminal = PtyTerminal(master, line, columns=columns, rows=rows, output_bytes=self.limits.output_bytes)
+        self._terminals = [each for each in self._terminals if not each.closed] + [terminal]
+        return terminal
 
     def put(self, tree: Tree) -> None:
         """Write `tree` under /workspace."""
@@ -165,15 +216,39 @@ class BubblewrapSandbox:
 
     def get(self) -> Tree:
         """Return all that lies under /workspace; see Sandbox.get."""
-        return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in self.lease.read()})
+        return _tree(self.lease.read())
+
+    def apply(self, patch: str) -> None:
+        """Apply a unified diff under /workspace; see Sandbox.apply."""
+        changes = apply_patch(_tree(self.lease.read(paths_of(patch))), patch)
+        rows = [(path, e.kind, e.mode, e.data, e.mtime_s) for path, e in changes.written.items()]
+        self.lease.change(rows, changes.removed)
+
+    def usage(self) -> Usage:
+        """Return what was used since it opened."""
+        return self.lease.usage(self.lease.cpu_s())
+
+    def record(self) -> SandboxRecord:
+        """Return what it is, and what it has used so far."""
+        return SandboxRecord(
+            backend="bubblewrap",
+            kernel=platform.release(),
+            capabilities=self._room.capabilities,
+            limits=self.limits,
+            packages=self._packages,
+            usage=self.usage(),
+        )
 
     def kill(self) -> None:
-        """Kill every process; the files stay."""
+        """Kill every process; the files stay. Any thread may call this: a `run` that waits then returns."""
         if self._shell is not None:
-            self._shell.close()
+            self._shell.expect_death()
+        self.lease.kill()
 
     def close(self) -> None:
         """Kill and free everything. May be called twice."""
+        for terminal in self._terminals:
+            terminal.forget()
         if self._shell is not None:
             self._shell.forget()
         self.lease.close()
@@ -184,3 +259,7 @@ class BubblewrapSandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _tree(rows: list[Row]) -> Tree:
+    return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in rows})

@@ -35,6 +35,8 @@ class ProvenRoom:
         with self._lock:
             if self._record is None:
                 self._record = probe(self._room, backend=self._backend)
+                if isinstance(self._room, BubblewrapRoom):  # its sandboxes' records say what was proved
+                    self._room.capabilities = tuple(c.name for c in self._record.capabilities if c.held)
             return self._record
 
     def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:

@@ -17,13 +17,14 @@ from typing import Any
 
 from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
 from polyathlon.sandbox.launcher import wire
+from polyathlon.sandbox.launcher.cgroups import parse_count, parse_cpu_s
 from polyathlon.sandbox.launcher.files import Row
-from polyathlon.sandbox.protocol import Limits
+from polyathlon.sandbox.protocol import Limits, Usage
 from polyathlon.sandbox.system import Plan
 
 _ANSWER_LIMIT_S = 30.0
 _SETUP_LIMIT_S = 60.0
-_AMOUNTS = ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s")
+_AMOUNTS = ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s", "cores")
 _START = "import sys; sys.path.append(sys.argv[1]); from launcher.serve import main; main()"
 
 
@@ -34,6 +35,7 @@ class Ending:
     exit_code: int
     started: bool
     cpu_spent: bool
+    cpu_s: float
 
 
 class LauncherProcess:
@@ -129,29 +131,55 @@ class Lease:
         self.workspace = workspace
         self._counters = counters
         self._closed = False
+        self._num_first_files = self._num_files()
 
-    def spawn(self, command: Sequence[str], options: Sequence[str], fds: Sequence[int]) -> socket.socket:
+    def spawn(
+        self, command: Sequence[str], options: Sequence[str], fds: Sequence[int], *, cpu_s: float
+    ) -> socket.socket:
         """Start `command`, with `fds` as its descriptors 0, 1, 2, ...; return the line on which it ends.
 
-        A word on the line kills the command and all that it started.
+        The word "kill" on the line kills the command and all that it started; "end" gives what has a handler for
+        SIGTERM, and only that, the time to end by itself, until somebody says "kill".
         """
-        return self._ask({"op": "spawn", "command": list(command), "options": list(options)}, fds)
+        return self._ask(
+            {"op": "spawn", "command": list(command), "options": list(options), "cpu_s": cpu_s},
+            fds,
+        )
 
-    def read(self) -> list[Row]:
-        """Return the workspace's rows; see launcher.files."""
+    def kill(self) -> None:
+        """Kill every command, and wait until they are gone. Any thread may call this."""
+        with self._ask({"op": "kill"}, ()) as line:
+            try:
+                gone = line.recv(16)
+            except TimeoutError as error:
+                raise SandboxLost(f"Waited {_ANSWER_LIMIT_S:.0f} s for killed commands to be gone.") from error
+            except OSError as error:
+                raise SandboxLost(f"The sandbox launcher is gone ({error}).") from error
+        if not gone:
+            raise SandboxLost("The sandbox launcher died while commands were killed.")
+
+    def read(self, paths: Sequence[str] | None = None) -> list[Row]:
+        """Return the workspace's rows; see launcher.files. With `paths`: of those, and what lies above them, alone."""
         source, sink = os.pipe()
         try:
-            line = self._ask({"op": "read"}, [sink])
+            line = self._ask({"op": "read", "paths": None if paths is None else list(paths)}, [sink])
         finally:
             os.close(sink)
         return self._rows(line, source)
 
     def write(self, rows: Sequence[Row]) -> None:
         """Write `rows` into the workspace."""
+        self._write("write", rows, ())
+
+    def change(self, rows: Sequence[Row], removed: Sequence[str]) -> None:
+        """Write the files of `rows` and remove the files `removed`: all of it, or nothing."""
+        self._write("change", rows, removed)
+
+    def _write(self, op: str, rows: Sequence[Row], removed: Sequence[str]) -> None:
         source, sink = os.pipe()
-        data = wire.memory_file("rows", marshal.dumps(list(rows)))
+        data = wire.memory_file("rows", marshal.dumps((list(rows), list(removed))))
         try:
-            line = self._ask({"op": "write"}, [sink, data])
+            line = self._ask({"op": op}, [sink, data])
         finally:
             os.close(sink)
             os.close(data)
@@ -159,19 +187,23 @@ class Lease:
 
     def count(self, name: str) -> int:
         """Return the kernel's count of "oom" kills or refused "pids" so far; 0 where nothing counts."""
-        self._refuse_when_closed()
-        fd = self._counters.get(name)
-        if fd is None:
-            return 0
-        word = "oom_kill" if name == "oom" else "max"
-        try:
-            text = os.pread(fd, 4096, 0).decode("ascii")
-        except OSError as error:  # the launcher died, and another one has swept up after it
-            raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
-        for line in text.splitlines():
-            if line.startswith(f"{word} "):
-                return int(line.split()[1])
-        return 0
+        return parse_count(self._counter(name) or "", name)
+
+    def cpu_s(self) -> float | None:
+        """Return the CPU seconds used since the sandbox opened, None where nothing counts them."""
+        text = self._counter("cpu")
+        return None if text is None else parse_cpu_s(text)
+
+    def usage(self, cpu_s: float | None) -> Usage:
+        """Return what is used now; of CPU time, what the caller knows."""
+        peak = self._counter("peak")
+        room = os.statvfs(self.workspace)
+        return Usage(
+            cpu_s=cpu_s,
+            peak_memory_bytes=None if peak is None else int(peak),
+            disk_bytes=(room.f_blocks - room.f_bfree) * room.f_frsize,
+            num_files=room.f_files - room.f_ffree - self._num_first_files,
+        )
 
     def full(self) -> bool:
         """Whether no byte, or no file, more fits."""
@@ -193,6 +225,20 @@ class Lease:
         except OSError:
             pass  # the launcher is gone, and all of it with it
         self._line.close()
+
+    def _counter(self, name: str) -> str | None:
+        self._refuse_when_closed()
+        fd = self._counters.get(name)
+        if fd is None:
+            return None
+        try:
+            return os.pread(fd, 4096, 0).decode("ascii")
+        except OSError as error:  # ENODEV: the group is gone, as another launcher's sweep removes those of dead ones
+            raise SandboxLost(f"The sandbox launcher is gone, and its control groups are ({error}).") from error
+
+    def _num_files(self) -> int:
+        room = os.statvfs(self.workspace)
+        return room.f_files - room.f_ffree
 
     def _refuse_when_closed(self) -> None:
         if self._closed:
@@ -233,7 +279,12 @@ def ended(line: socket.socket) -> Ending:
     if "error" in answer:
         raise SandboxLost(f"The launcher could not start a command ({answer['error']}).")
     code = os.waitstatus_to_exitcode(answer["status"])
-    return Ending(code if code >= 0 else 128 - code, started=answer["started"], cpu_spent=answer["cpu_spent"])
+    return Ending(
+        exit_code=code if code >= 0 else 128 - code,
+        started=answer["started"],
+        cpu_spent=answer["cpu_spent"],
+        cpu_s=answer["cpu_s"],
+    )
 
 
 def answer_of(line: socket.socket) -> dict[str, Any]:

@@ -162,7 +162,20 @@ class Terminal(Protocol):
         ...
 
     def screen(self, *, quiet_s: float = 0.1, timeout_s: float = 5.0) -> str:
-        """Return the screen as text, once nothing was drawn for `quiet_s`, or after `timeout_s`."""
+        """Return the screen as text, once nothing was drawn for `quiet_s`, or after `timeout_s`.
+
+        A row is a line, without blanks at its end; empty rows at the bottom are left out. A program that has drawn
+        nothing at all yet is waited for.
+        """
+        ...
+
+    def resize(self, *, columns: int, rows: int) -> None:
+        """Change the size, of which the program is told by SIGWINCH.
+
+        Raises:
+            SandboxError: no terminal has that size.
+
+        """
         ...
 
     def close(self) -> None:
@@ -189,6 +202,7 @@ class Sandbox(Protocol):
     ) -> Report:
         """Run `command` in `/workspace` and wait for it. Nothing it started lives on.
 
+        A text is run by `bash -c`. What is killed for its time, and has a handler for SIGTERM, gets a second to use it.
         `idle_s` ends it after so long without output. `limits` may narrow `cpu_s`, `output_bytes` and `kept_bytes` for
         this command; its other fields are the sandbox's.
 
@@ -275,7 +289,10 @@ class Sandbox(Protocol):
         ...
 
     def kill(self) -> None:
-        """Kill every process, the shell included. The files stay, for `get`."""
+        """Kill every process, the shell included. The files stay, for `get`.
+
+        Any thread may call this while another waits in `run`: that one returns then, with the report of a kill.
+        """
         ...
 
     def close(self) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from polyathlon.canonical import Json, expect_text
 from polyathlon.domain import Evidence, Observation, ToolSpec
 from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
-from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
+from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox, SandboxRecord
 from polyathlon.toolcall import OPEN, ShortForm, write_call
 from polyathlon.tree import Tree
 from polyathlon.workspaces.toolbox import Outcome, Tool, Toolbox, text_parameters
@@ -44,6 +44,11 @@ class CodingWorkspace:
             "run commands in a sandbox first, one call a message; or send the whole file at once as one fenced python "
             "block, which submits it."
         )
+
+    @property
+    def sandbox_record(self) -> SandboxRecord | None:
+        """What its sandbox is, and has used; None while nothing was run."""
+        return None if self._sandbox is None else self._sandbox.record()
 
     def act(self, action: str) -> Observation:
         """Carry out one call, or submit the one fenced python block.

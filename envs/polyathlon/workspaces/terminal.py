@@ -9,7 +9,7 @@ from polyathlon.canonical import Json, expect_int, expect_map, expect_text
 from polyathlon.clip import clip_text
 from polyathlon.domain import Evidence, Observation, Task, ToolSpec
 from polyathlon.errors import DomainError, SandboxLost
-from polyathlon.sandbox.protocol import Report, Room, Sandbox
+from polyathlon.sandbox.protocol import Report, Room, Sandbox, SandboxRecord
 from polyathlon.toolcall import ShortForm
 from polyathlon.tree import Entry, Tree
 from polyathlon.workspaces.toolbox import Outcome, Tool, Toolbox, text_parameters
@@ -29,6 +29,7 @@ INSTRUCTIONS = (
 _WHY = {
     "signal": "ended by a signal",
     "timeout": "killed: out of time",
+    "idle_timeout": "killed: silent for too long",
     "oom": "out of memory",
     "pids": "too many processes",
     "disk": "the disk is full",
@@ -82,6 +83,11 @@ class TerminalWorkspace:
     @property
     def tools(self) -> Sequence[ToolSpec]:
         return self._toolbox.specs
+
+    @property
+    def sandbox_record(self) -> SandboxRecord | None:
+        """What its sandbox is, and has used; None before the first call, which opens it."""
+        return None if self._sandbox is None else self._sandbox.record()
 
     def act(self, action: str) -> Observation:
         return self._toolbox.act(action)

@@ -9,13 +9,15 @@ import os
 import resource
 import signal
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from . import files, kernel
-from .cgroups import Group
+from .cgroups import Group, JobGroup
 
 UID_SLOTS = 20_000
 _SPARE_PROCESSES = 6  # two of bwrap's own a command, a shell and a run at a time, and room to start the next
+_MAX_DESCRIPTORS = 1024
 _FOLDERS = (("workspace", 0o755), ("tmp", 0o1777), ("shm", 0o1777))
 
 
@@ -28,13 +30,14 @@ class Amounts:
     max_files: int
     max_processes: int
     cpu_s: float
+    cores: float
 
     @classmethod
     def read(cls, body: dict[str, object]) -> Amounts:
         """Return the limits in a message."""
         amounts = {name: float(str(body[name])) for name in cls.__slots__}
-        cpu_s = amounts.pop("cpu_s")
-        return cls(**{name: int(amount) for name, amount in amounts.items()}, cpu_s=cpu_s)
+        cpu_s, cores = amounts.pop("cpu_s"), amounts.pop("cores")
+        return cls(**{name: int(amount) for name, amount in amounts.items()}, cpu_s=cpu_s, cores=cores)
 
     @property
     def processes(self) -> int:
@@ -67,16 +70,16 @@ class Box:
             kernel.setns(self.users, kernel.NEW_USER)
         kernel.setns(self.mounts, kernel.NEW_MOUNTS)
 
-    def become_payload(self) -> None:
+    def become_payload(self, job: JobGroup | None, *, cpu_s: float) -> None:
         """Enter, take on the limits, and give up the privileges: what runs next is the payload's.
 
         The limit on descriptors is for `limit_descriptors`: this fork of the launcher may hold more.
         """
-        self.group.join()
+        self.group.join(job)
         self.enter()
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
-        for kind, pair in ceilings(self.amounts, self.group).items():
+        for kind, pair in ceilings(self.amounts, self.group, cpu_s=cpu_s).items():
             if kind != resource.RLIMIT_NOFILE:
                 resource.setrlimit(kind, pair)
         if self.user.claim is not None:
@@ -86,13 +89,18 @@ class Box:
 
     def limit_descriptors(self) -> None:
         """Take on the payload's limit on descriptors, as the last thing before the program starts."""
-        resource.setrlimit(resource.RLIMIT_NOFILE, ceilings(self.amounts, self.group)[resource.RLIMIT_NOFILE])
+        resource.setrlimit(resource.RLIMIT_NOFILE, _ceiling(resource.RLIMIT_NOFILE, _MAX_DESCRIPTORS))
 
-    def read(self, out: int) -> None:
-        """Write the workspace's rows, or what is wrong with it, to `out`. Runs in a child process."""
+    def read(self, paths: list[str] | None, out: int) -> None:
+        """Write the workspace's rows (of `paths` only) or what is wrong with it to `out`. Runs in a child process."""
         self.enter()
+        top, limit = f"{self.at}/box/workspace", self.amounts.disk_bytes
         try:
-            rows = files.read_tree(f"{self.at}/box/workspace", max_bytes=self.amounts.disk_bytes)
+            rows = (
+                files.read_tree(top, max_bytes=limit)
+                if paths is None
+                else files.read_paths(top, paths, max_bytes=limit)
+            )
         except OSError as error:
             _answer(out, "error", str(error))
         else:
@@ -100,9 +108,16 @@ class Box:
 
     def write(self, rows: list[files.Row], out: int) -> None:
         """Write `rows` into the workspace; tell `out` what went wrong. Runs in a child process."""
+        self._carry_out(lambda top: files.write_tree(top, rows, uid=self.user.uid, gid=self.user.gid), out)
+
+    def change(self, rows: list[files.Row], removed: list[str], out: int) -> None:
+        """Write the files `rows` and remove the files `removed`, or do nothing. Runs in a child process."""
+        self._carry_out(lambda top: files.change_tree(top, rows, removed, uid=self.user.uid, gid=self.user.gid), out)
+
+    def _carry_out(self, work: Callable[[str], None], out: int) -> None:
         self.enter()
         try:
-            files.write_tree(f"{self.at}/box/workspace", rows, uid=self.user.uid, gid=self.user.gid)
+            work(f"{self.at}/box/workspace")
         except (OSError, RecursionError) as error:  # no room, or what is to be replaced is nested without end
             _answer(out, "error", str(error))
         else:
@@ -123,27 +138,29 @@ def _answer(out: int, kind: str, value: str | list[files.Row]) -> None:
         file.write(marshal.dumps((kind, value)))
 
 
-def ceilings(amounts: Amounts, group: Group) -> dict[int, tuple[int, int]]:
+def ceilings(amounts: Amounts, group: Group, *, cpu_s: float) -> dict[int, tuple[int, int]]:
     """Return the limits of one process, soft and hard, by resource."""
     wanted = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: max(1, math.ceil(amounts.cpu_s)) + 1,
+        resource.RLIMIT_CPU: max(1, math.ceil(cpu_s)) + 1,
         resource.RLIMIT_FSIZE: max(amounts.disk_bytes, amounts.memory_bytes),
         resource.RLIMIT_MEMLOCK: 64 * 1024,
         resource.RLIMIT_MSGQUEUE: 64 * 1024,
-        resource.RLIMIT_NOFILE: 1024,
+        resource.RLIMIT_NOFILE: _MAX_DESCRIPTORS,
         # Where a control group counts processes it must be the one that refuses: only it keeps count of that.
         resource.RLIMIT_NPROC: amounts.processes * (4 if group.counters.pids else 1),
     }
     if not group.counters.oom:  # nothing counts the sum: at least no single process may exceed it
         wanted[resource.RLIMIT_DATA] = amounts.memory_bytes
-    pairs = {}
-    for kind, amount in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-        # One second between the signal and the kill tells a spent CPU limit from any other kill.
-        pairs[kind] = (amount - 1 if kind == resource.RLIMIT_CPU else amount, amount)
-    return pairs
+    return {kind: _ceiling(kind, amount) for kind, amount in wanted.items()}
+
+
+def _ceiling(kind: int, amount: int) -> tuple[int, int]:
+    """Return the soft and the hard limit: `amount`, or what this process has itself, if that is less."""
+    _, hard = resource.getrlimit(kind)
+    amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+    # One second between the signal and the kill tells a spent CPU limit from any other kill.
+    return (amount - 1 if kind == resource.RLIMIT_CPU else amount), amount
 
 
 def claim_user(first_uid: int, start: int) -> User:
