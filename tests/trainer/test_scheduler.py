@@ -99,6 +99,19 @@ def test_compensation_never_exceeds_the_inverse_of_the_least_yield() -> None:
     assert Counter(domains)["late"] == 20
 
 
+def test_a_domain_that_falls_below_the_least_yield_gives_back_at_half_its_rate() -> None:
+    # of 100 judged groups 25 gave a gradient, and 60 were its share: 40 too many, from when it was compensated
+    fallen = Account(owed=60.0, judged=100.0, trained=25.0)
+    state = SchedulerState({"fallen": fallen, "a": Account(owed=180.0, judged=140.0, trained=140.0)})
+    counts = []
+    for _ in range(10):
+        state, domains = plan_domains(state, {"fallen": 0.25, "a": 0.75}, num_groups=16)
+        counts.append(Counter(domains)["fallen"])
+        for domain in domains:
+            state = settle(state, domain, trained=domain == "a")
+    assert counts == [2] * 10  # a quarter of 16 would be 4
+
+
 def test_what_is_in_flight_counts() -> None:
     weights = {"a": 0.5, "b": 0.5}
     state, first = plan_domains(SchedulerState(), weights, num_groups=1)

@@ -2,7 +2,8 @@
 
 A domain whose groups give a gradient often enough (a yield of 0.3 or more) is *compensated*: its share holds on trained
 groups, against the other compensated domains. Below that its share holds on judged groups: compensating it further
-would let a domain that the policy cannot touch eat the run.
+would let a domain that the policy cannot touch eat the run. One that has just fallen below has more judged groups than
+its share, from the time when it was compensated; it gives them back at half its rate, and is never left without groups.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ from numpy.typing import NDArray
 LEAST_YIELD = 0.3
 PRIOR_YIELD = 0.5
 PRIOR_GROUPS = 6.0
+MOST_WAITED = 2.0
+"""A domain that is not compensated gets a group at the latest when its weight has promised it so many."""
 MEMORY_GROUPS_PER_DOMAIN = 2_000.0
 """Accounts fade with this much memory, so that a domain's distant past does not decide its class."""
 
@@ -33,6 +36,7 @@ class Account:
     judged: float = 0.0
     trained: float = 0.0
     in_flight: int = 0
+    waited: float = 0.0
 
     @property
     def gradient_yield(self) -> float:
@@ -68,8 +72,8 @@ def plan_promised(state: SchedulerState, weights: Mapping[str, float], domain_id
     """Return the state that counts groups of `domain_ids` as in flight, as if `plan_domains` had chosen them."""
     desk = _Desk.of(state, weights, num_groups=len(domain_ids))
     for domain_id in domain_ids:
-        desk.owed += desk.weights
-        desk.in_flight[desk.ids.index(domain_id)] += 1.0
+        desk.promise()
+        desk.give(desk.ids.index(domain_id))
     return desk.state(state)
 
 
@@ -115,6 +119,7 @@ class _Desk:
     judged: NDArray[np.float64]
     trained: NDArray[np.float64]
     in_flight: NDArray[np.float64]
+    waited: NDArray[np.float64]
     gradient_yield: NDArray[np.float64]
     room: NDArray[np.float64]
 
@@ -130,23 +135,34 @@ class _Desk:
             judged=np.array([account.judged for account in accounts]),
             trained=np.array([account.trained for account in accounts]),
             in_flight=np.array([float(account.in_flight) for account in accounts]),
+            waited=np.array([account.waited for account in accounts]),
             gradient_yield=np.array([account.gradient_yield for account in accounts]),
             room=np.array([float(math.ceil(weight * num_groups / LEAST_YIELD)) for weight in share]),
         )
 
     def take(self) -> int:
         """Return the place of the domain that is furthest behind, and count one group of it as in flight."""
-        self.owed += self.weights
+        self.promise()
         place = self._furthest_behind()
-        self.in_flight[place] += 1.0
-        self.room[place] -= 1.0
+        self.give(place)
         return place
+
+    def promise(self) -> None:
+        """Owe every domain its part of one more group."""
+        self.owed += self.weights
+        self.waited += self.weights
+
+    def give(self, place: int) -> None:
+        """Count one group of the domain at `place` as in flight."""
+        self.in_flight[place] += 1.0
+        self.waited[place] = 0.0
+        self.room[place] -= 1.0
 
     def _furthest_behind(self) -> int:
         compensated = self.gradient_yield >= LEAST_YIELD
         open_room = (self.room > 0) & (self.weights > 0)
         judged_lag = self.owed - self.judged - self.in_flight
-        due = ~compensated & (judged_lag >= 0.5)
+        due = ~compensated & ((judged_lag >= 0.5) | (self.waited >= MOST_WAITED))
         if due.any():
             return int(np.argmax(np.where(due, judged_lag, -np.inf)))
         candidates = compensated & open_room
@@ -169,6 +185,7 @@ class _Desk:
                 judged=float(self.judged[place]),
                 trained=float(self.trained[place]),
                 in_flight=int(self.in_flight[place]),
+                waited=float(self.waited[place]),
             )
             for place, domain_id in enumerate(self.ids)
         }

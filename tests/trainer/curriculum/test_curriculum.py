@@ -42,7 +42,7 @@ def test_equal_domains_keep_the_registrys_shares() -> None:
 def test_weights_sum_to_one_and_stay_between_half_and_twice_the_share() -> None:
     progress = {"a": flat(0.0), "b": flat(0.5, learnability=1.0, fast=0.9), "c": flat(0.5, learnability=1.0, fast=0.9)}
     weights = target_weights(progress, SHARES)
-    # by hand: raw a .5, b .3 e^1.5, c .2 e^1.5; a is held at its floor .25, the rest splits .75 as 3 : 2
+    # by hand: raw a .5, b .3 e^2.5, c .2 e^2.5; a is held at its floor .25, the rest splits .75 as 3 : 2
     assert weights == pytest.approx({"a": 0.25, "b": 0.45, "c": 0.30})
 
 
@@ -59,12 +59,21 @@ def test_a_fallen_domain_is_held_at_its_registry_share() -> None:
     assert target_weights(state.progress, SHARES)["a"] < 0.5
 
 
-def test_weights_move_slowly() -> None:
+def test_weights_move_a_quarter_of_the_way() -> None:
     state = CurriculumState({"a": flat(0.0), "b": flat(0.5, learnability=1.0, fast=0.9), "c": flat(0.0)}, SHARES)
     wanted = target_weights(state.progress, SHARES)
     moved = reweigh(state, SHARES).weights
-    assert moved["b"] == pytest.approx(0.9 * 0.3 + 0.1 * wanted["b"])
+    assert moved["b"] == pytest.approx(0.75 * 0.3 + 0.25 * wanted["b"])
     assert sum(moved.values()) == pytest.approx(1.0)
+
+
+def test_what_can_be_learned_takes_twice_its_share_and_what_is_out_of_reach_half() -> None:
+    shares = {f"d{place}": 0.1 for place in range(10)}
+    progress = {name: flat(0.0) for name in shares} | {name: flat(0.3, learnability=0.8) for name in ("d0", "d1", "d2")}
+    # by hand: seven at half of a tenth leave .65 for three, and twice a tenth is the most that one may have
+    weights = target_weights(progress, shares)
+    assert [weights[name] for name in ("d0", "d1", "d2")] == pytest.approx([0.2, 0.2, 0.2])
+    assert weights["d3"] == pytest.approx(0.4 / 7)
 
 
 def test_falling_counts_twice_and_rising_once() -> None:
@@ -74,11 +83,12 @@ def test_falling_counts_twice_and_rising_once() -> None:
     assert score(flat(0.5)) == 0.0
 
 
-def test_learnability_of_a_half_solved_group_is_one_and_of_a_solved_group_nothing() -> None:
+def test_learnability_is_the_share_of_groups_whose_rewards_differ_however_little() -> None:
     state = open_state(SHARES, LEVELS)
     half = observe_group(state, "a", level=0, rewards=[1, 0, 1, 0]).progress["a"]
+    little = observe_group(state, "a", level=0, rewards=[0.02, 0.02, 0.05, 0.02]).progress["a"]
     solved = observe_group(state, "a", level=0, rewards=[1, 1, 1, 1]).progress["a"]
-    assert half.learnability == 1.0
+    assert half.learnability == little.learnability == 1.0
     assert solved.learnability == 0.0
     assert (half.fast, half.slow, half.best) == (0.5, 0.5, 0.5)
 

@@ -14,8 +14,8 @@ Whole = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 
-DEFAULT_SFT_MINUTES = 4.9
-DEFAULT_RL_MINUTES = 3.0
+DEFAULT_SFT_MINUTES = 4.6
+DEFAULT_RL_MINUTES = 4.4
 TINY_LEVELS = 1
 
 
@@ -113,7 +113,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes any GPU it finds.
 
     `out` is the run's folder, by default a new one under runs/. `budget_minutes` shortens both stages and the
-    examinations in proportion, so that the run fits in it, controls aside; a run with no length set has 9.5 minutes.
+    examinations in proportion, so that the run fits in it, controls aside; a run with no length set has 9.8 minutes.
     `controls` adds, at equal compute, SFT simply continued and RL on rewards shuffled within their groups; it doubles
     the time.
     """

@@ -13,14 +13,18 @@ FAST_HALF_LIFE_GROUPS = 12.0
 SLOW_HALF_LIFE_GROUPS = 96.0
 PROGRESS_UNIT = 0.1
 """A difference of this much reward between fast and slow counts as much as full learnability."""
-STEP_SIZE = 0.1
+LEARNABLE = 2.0
+"""What full learnability adds to the score: it alone takes a domain from the lower bound past the upper one."""
+TEACHES = 1e-6
+"""A group whose rewards spread less than this gives no gradient."""
+STEP_SIZE = 0.25
 LEVEL_DECAY = 0.98
 
 
 def observe_group(state: CurriculumState, domain_id: str, *, level: int, rewards: Sequence[float]) -> CurriculumState:
     """Return `state` after one judged group, whether it gave a gradient or not."""
     mean = sum(rewards) / len(rewards)
-    spread = 4.0 * sum((reward - mean) ** 2 for reward in rewards) / len(rewards)
+    teaches = float(max(rewards) - min(rewards) > TEACHES)
     old = state.progress[domain_id]
     slow = _average(old.slow, mean, SLOW_HALF_LIFE_GROUPS, old.groups)
     new = replace(
@@ -29,14 +33,14 @@ def observe_group(state: CurriculumState, domain_id: str, *, level: int, rewards
         fast=_average(old.fast, mean, FAST_HALF_LIFE_GROUPS, old.groups),
         slow=slow,
         best=slow if old.best is None else max(old.best, slow),
-        learnability=_average(old.learnability, spread, FAST_HALF_LIFE_GROUPS, old.groups),
+        learnability=_average(old.learnability, teaches, FAST_HALF_LIFE_GROUPS, old.groups),
         groups=old.groups + 1,
     )
     return replace(state, progress={**state.progress, domain_id: new})
 
 
 def reweigh(state: CurriculumState, shares: Mapping[str, float]) -> CurriculumState:
-    """Return `state` with its weights one small step nearer to what the domains' progress asks for.
+    """Return `state` with its weights one step nearer to what the domains' progress asks for.
 
     Weights stay within [floor, 2] x the registry's `shares`, where floor is 0.5, or 1 for a domain that fell.
     """
@@ -64,12 +68,16 @@ def bound_weights(state: CurriculumState, shares: Mapping[str, float]) -> Curric
 
 
 def score(progress: DomainProgress) -> float:
-    """Return how much a domain asks for: 0 for one that is flat; each of the three signals adds up to 1 or so."""
+    """Return how much a domain asks for: 0 for one that is flat and out of reach, or solved.
+
+    Learnability is the share of groups that can teach, and not the spread within them: partial credit is small where
+    the policy knows little, and a small spread teaches as well, since rewards are brought to one scale.
+    """
     if progress.fast is None or progress.slow is None or progress.best is None:
-        return 1.0
+        return LEARNABLE
     moving = min(1.0, abs(progress.fast - progress.slow) / PROGRESS_UNIT)
     forgotten = min(1.0, max(0.0, progress.best - progress.fast) / PROGRESS_UNIT)
-    return 0.5 * moving + 0.5 * forgotten + min(1.0, progress.learnability)
+    return 0.5 * moving + 0.5 * forgotten + LEARNABLE * progress.learnability
 
 
 def _fit(raw: Mapping[str, float], low: Mapping[str, float], high: Mapping[str, float]) -> dict[str, float]:

@@ -21,8 +21,8 @@ class DomainProgress:
     """What is known of one domain. Rewards in [0, 1]; `groups` counts all judged groups.
 
     `fast` and `slow` are averages of the mean reward with short and long memory, `best` the highest `slow` so far;
-    None until the first group. `learnability` is an average of 4 x the variance within a group: 4p(1-p) of a reward
-    that is 0 or 1. `floor` is the lowest multiple of the registry's share that the weight may fall to.
+    None until the first group. `learnability` is the average share of groups whose rewards differ. `floor` is the
+    lowest multiple of the registry's share that the weight may fall to.
     """
 
     levels: tuple[LevelBelief, ...]

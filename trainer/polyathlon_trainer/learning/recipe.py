@@ -19,11 +19,11 @@ class Recipe:
     sft_rate: float = 2e-3
     sft_matrix_rate: float | None = 0.02
     sft_clip_norm: float = math.inf
-    rl_rate: float = 3e-4
+    rl_rate: float = 4e-4
     rl_warmup_steps: int = 8
     rl_clip_norm: float = 1.0
-    averaging: float = 0.95
-    completions_per_group: int = 4
+    averaging: float = 0.9
+    completions_per_group: int = 8
     row_tokens: int = 4_096
 
 
