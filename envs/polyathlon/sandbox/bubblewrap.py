@@ -6,15 +6,19 @@ import contextlib
 import os
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Self
 
 from polyathlon.errors import SandboxError
-from polyathlon.sandbox.client import LauncherProcess, ended
+from polyathlon.sandbox.client import LauncherProcess, Lease
 from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, options, own_reason, unstarted, word
+from polyathlon.sandbox.launcher.files import Row
 from polyathlon.sandbox.launcher.wire import memory_file
-from polyathlon.sandbox.protocol import Limits, Report
+from polyathlon.sandbox.line import ended
+from polyathlon.sandbox.protocol import Limits, Report, Snapshot
 from polyathlon.sandbox.shell import BubblewrapShell
+from polyathlon.sandbox.snapshot import BubblewrapSnapshot
+from polyathlon.sandbox.snapshot_tar import read_tar
 from polyathlon.sandbox.streams import drain, watch
 from polyathlon.sandbox.system import plan_system
 from polyathlon.tree import Entry, Tree
@@ -30,17 +34,36 @@ class BubblewrapRoom:
         self._launchers: dict[tuple[str, ...], LauncherProcess] = {}
         self._pid = os.getpid()
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> BubblewrapSandbox:
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> BubblewrapSandbox:
         """Return a fresh sandbox; see Room.open."""
         launcher = self.launcher(packages)
-        sandbox = BubblewrapSandbox(launcher, limits or Limits())
+        limits = limits or Limits()
+        if isinstance(files, Tree):
+            sandbox = BubblewrapSandbox(launcher, limits, launcher.open_box(limits))
+        else:
+            with _held_by(launcher, files) as snapshot:
+                sandbox = BubblewrapSandbox(launcher, limits, launcher.open_box(limits, snapshot=snapshot.lease))
         try:
-            if len(tree):
-                sandbox.put(tree)
+            if isinstance(files, Tree) and len(files):
+                sandbox.put(files)
+            if readonly is not None:
+                sandbox.put_readonly(readonly)
         except BaseException:
             sandbox.close()
             raise
         return sandbox
+
+    def load(self, tar: bytes) -> BubblewrapSnapshot:
+        """Return the snapshot that `Snapshot.to_tar` wrote; see Room.load."""
+        return load_into(self.launcher(), tar)
 
     def launcher(self, packages: tuple[str, ...] = ()) -> LauncherProcess:
         """Return the launcher that offers `packages`, started when there is none."""
@@ -63,10 +86,12 @@ class BubblewrapRoom:
 class BubblewrapSandbox:
     """One sandbox. Not thread-safe."""
 
-    def __init__(self, launcher: LauncherProcess, limits: Limits) -> None:
+    def __init__(self, launcher: LauncherProcess, limits: Limits, lease: Lease) -> None:
         self.limits = limits
         self.environment = launcher.plan.environment
-        self.lease = launcher.open_box(limits)
+        self.lease = lease
+        self._launcher = launcher
+        self._mounts: tuple[str, ...] = ()
         self._shell: BubblewrapShell | None = None
 
     def run(
@@ -85,7 +110,7 @@ class BubblewrapSandbox:
         fed = memory_file("stdin", stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
         with Pipes(2, kept_bytes=self.limits.kept_bytes) as pipes:
             try:
-                words = options({**self.environment, **(env or {})}, directory="/workspace")
+                words = [*self._mounts, *options({**self.environment, **(env or {})}, directory="/workspace")]
                 line = self.lease.spawn([word(text) for text in argv], words, [fed, *pipes.sinks])
             finally:
                 os.close(fed)
@@ -114,19 +139,46 @@ class BubblewrapSandbox:
     def shell(self) -> BubblewrapShell:
         """Return the one persistent shell."""
         if self._shell is None:
-            self._shell = BubblewrapShell(self.lease, self.limits, self.environment)
+            self._shell = BubblewrapShell(self.lease, self.limits, self.environment, mounts=self._mounts)
         return self._shell
 
     def put(self, tree: Tree) -> None:
         """Write `tree` under /workspace."""
-        for path, entry in tree.entries.items():
-            if entry.kind not in _KINDS:
-                raise SandboxError(f"{path} is of kind {entry.kind!r}; a workspace is given {', '.join(_KINDS)} only.")
-        self.lease.write([(p, e.kind, e.mode, e.data, e.mtime_s) for p, e in tree.entries.items()])
+        self.lease.write(_rows(tree))
+
+    def put_readonly(self, tree: Tree) -> None:
+        """Write `tree` where every command from now on sees it at /judge, and none can change it."""
+        self.lease.write(_rows(tree), folder="judge")
+        self._mounts = ("--ro-bind", f"{self._launcher.plan.at}/box/judge", "/judge")
 
     def get(self) -> Tree:
         """Return all that lies under /workspace; see Sandbox.get."""
         return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in self.lease.read()})
+
+    def snapshot(self) -> BubblewrapSnapshot:
+        """Freeze the files and return them; see Sandbox.snapshot."""
+        self._pause()
+        return BubblewrapSnapshot(self._launcher, self.lease.snapshot())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Set the files back to `snapshot`; see Sandbox.restore."""
+        with _held_by(self._launcher, snapshot) as held:
+            self._pause()
+            self.lease.restore(held.lease)
+
+    def fork(self) -> BubblewrapSandbox:
+        """Return a new sandbox on the same files; see Sandbox.fork."""
+        with self.snapshot() as snapshot:
+            lease = self._launcher.open_box(self.limits, snapshot=snapshot.lease, op="fork")
+        other = BubblewrapSandbox(self._launcher, self.limits, lease)
+        other._mounts = self._mounts
+        if self._shell is not None:
+            other._shell = self._shell.copy(lease)
+        return other
+
+    def _pause(self) -> None:
+        if self._shell is not None:
+            self._shell.pause()
 
     def kill(self) -> None:
         """Kill every process; the files stay."""
@@ -144,3 +196,25 @@ class BubblewrapSandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def load_into(launcher: LauncherProcess, tar: bytes) -> BubblewrapSnapshot:
+    """Return the snapshot of `tar`, held by `launcher`."""
+    return BubblewrapSnapshot(launcher, launcher.load(read_tar(tar)))
+
+
+@contextlib.contextmanager
+def _held_by(launcher: LauncherProcess, snapshot: Snapshot) -> Iterator[BubblewrapSnapshot]:
+    """Lend `snapshot`, or, when another launcher or backend holds it, a copy."""
+    if isinstance(snapshot, BubblewrapSnapshot) and snapshot.launcher is launcher:
+        yield snapshot
+        return
+    with load_into(launcher, snapshot.to_tar()) as copy:
+        yield copy
+
+
+def _rows(tree: Tree) -> list[Row]:
+    for path, entry in tree.entries.items():
+        if entry.kind not in _KINDS:
+            raise SandboxError(f"{path} is of kind {entry.kind!r}; a workspace is given {', '.join(_KINDS)} only.")
+    return [(path, entry.kind, entry.mode, entry.data, entry.mtime_s) for path, entry in tree.entries.items()]

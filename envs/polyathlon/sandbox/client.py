@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import marshal
 import os
 import socket
@@ -11,27 +10,21 @@ import sys
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
+from typing import Literal
 
-from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
+from polyathlon.errors import SandboxLost, SandboxRefused
 from polyathlon.sandbox.launcher import wire
 from polyathlon.sandbox.launcher.files import Row
+from polyathlon.sandbox.launcher.trees import Step
+from polyathlon.sandbox.line import ANSWER_LIMIT_S, Line, SnapshotLease, failure, receive, strings
 from polyathlon.sandbox.protocol import Limits
 from polyathlon.sandbox.system import Plan
 
-_ANSWER_LIMIT_S = 30.0
 _SETUP_LIMIT_S = 60.0
+OpenOp = Literal["open", "fork"]
 _START = "import sys; sys.path.append(sys.argv[1]); from launcher.serve import main; main()"
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a job of the launcher ended. `exit_code` follows the shell: 128 + n for signal n."""
-
-    exit_code: int
-    started: bool
-    cpu_spent: bool
 
 
 class LauncherProcess:
@@ -61,7 +54,7 @@ class LauncherProcess:
         self._end = weakref.finalize(self, _end, self._control, process)
         self._control.settimeout(_SETUP_LIMIT_S)
         wire.send(self._control, {**asdict(plan), "owner": os.getpid()})
-        answer = _receive(self._control, "to build the read-only system")[0]
+        answer = receive(self._control, "to build the read-only system")[0]
         if "error" in answer:
             self._end()
             raise SandboxRefused(
@@ -69,48 +62,78 @@ class LauncherProcess:
                 "namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or, "
                 "in a container, run it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined."
             )
-        self.controllers = frozenset(str(name) for name in _strings(answer["controllers"]))
+        self.controllers = frozenset(str(name) for name in strings(answer["controllers"]))
 
-    def open_box(self, limits: Limits) -> Lease:
-        """Return a new, empty sandbox.
+    def open_box(self, limits: Limits, *, snapshot: SnapshotLease | None = None, op: OpenOp = "open") -> Lease:
+        """Return a new sandbox, empty or on a snapshot; "open" starts with an empty /tmp, "fork" with the snapshot's.
 
         Raises:
+            SandboxError: the snapshot does not fit, or is closed.
             SandboxLost: the launcher is gone, or could not make one.
 
         """
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.settimeout(_ANSWER_LIMIT_S)
         amounts = asdict(limits)
-        amounts = {
-            name: amounts[name] for name in ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s")
-        }
+        names = ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s")
+        body: dict[str, object] = {"op": op, **{name: amounts[name] for name in names}}
+        if snapshot is not None:
+            body["snapshot"] = snapshot.number
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        ours.settimeout(ANSWER_LIMIT_S)
         try:
             with theirs, self._lock:
-                wire.send(self._control, amounts, [theirs.fileno()])
-            answer, fds = _receive(ours, "for a new sandbox")
+                wire.send(self._control, body, [theirs.fileno()])
+            answer, fds = receive(ours, "for a new sandbox")
         except OSError as error:
             ours.close()
             raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
         if "error" in answer:
             ours.close()
-            raise SandboxLost(f"No new sandbox: {answer['error']}.")
-        counters = dict(zip(_strings(answer["counters"]), fds[1:], strict=True))
-        return Lease(ours, uid=int(str(answer["uid"])), workspace=fds[0], counters=counters)
+            raise failure(answer, "No new sandbox")
+        counters = dict(zip(strings(answer["counters"]), fds[1:], strict=True))
+        return Lease(ours, uid=int(str(answer["uid"])), top=fds[0], counters=counters)
+
+    def load(self, trees: Sequence[Sequence[Step]]) -> SnapshotLease:
+        """Return a snapshot of these layers, lowest first.
+
+        Raises:
+            SandboxError: it could not be made.
+            SandboxLost: the launcher is gone.
+
+        """
+        data = wire.memory_file("trees", marshal.dumps([[step and tuple(step) for step in steps] for steps in trees]))
+        line, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        owner, held = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        line.settimeout(ANSWER_LIMIT_S)
+        try:
+            with line, theirs, held:
+                with self._lock:
+                    wire.send(self._control, {"op": "load"}, [theirs.fileno(), held.fileno(), data])
+                theirs.close()
+                answer, _ = receive(line, "to load a snapshot")
+            if "error" in answer:
+                raise failure(answer, "The snapshot could not be loaded")
+        except BaseException as error:
+            owner.close()
+            if isinstance(error, OSError):
+                raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
+            raise
+        finally:
+            os.close(data)
+        return SnapshotLease(owner, int(str(answer["snapshot"])))
 
     def close(self) -> None:
         """End the launcher and every sandbox of it; wait until it is gone."""
         self._end()
 
 
-class Lease:
-    """One sandbox of a launcher. `uid` is the host user of its payload; `workspace` is a descriptor of its folder."""
+class Lease(Line):
+    """One sandbox of a launcher. `uid` is the host user of its payload; `top` is a folder of the tmpfs it writes to."""
 
-    def __init__(self, line: socket.socket, *, uid: int, workspace: int, counters: Mapping[str, int]) -> None:
-        self._line = line
+    def __init__(self, line: socket.socket, *, uid: int, top: int, counters: Mapping[str, int]) -> None:
+        super().__init__(line)
         self.uid = uid
-        self.workspace = workspace
+        self.top = top
         self._counters = counters
-        self._closed = False
 
     def spawn(self, command: Sequence[str], options: Sequence[str], fds: Sequence[int]) -> socket.socket:
         """Start `command`, with `fds` as its descriptors 0, 1, 2, ...; return the line on which it ends.
@@ -121,23 +144,57 @@ class Lease:
 
     def read(self) -> list[Row]:
         """Return the workspace's rows; see launcher.files."""
-        source, sink = os.pipe()
-        try:
-            line = self._ask({"op": "read"}, [sink])
-        finally:
-            os.close(sink)
-        return self._rows(line, source)
+        return self._rows({"op": "read"})
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write `rows` into the workspace."""
-        source, sink = os.pipe()
+    def write(self, rows: Sequence[Row], *, folder: str = "workspace") -> None:
+        """Write `rows` into the workspace, or into another folder of the sandbox."""
         data = wire.memory_file("rows", marshal.dumps(list(rows)))
         try:
-            line = self._ask({"op": "write"}, [sink, data])
+            self._rows({"op": "write", "folder": folder}, [data])
         finally:
-            os.close(sink)
             os.close(data)
-        self._rows(line, source)
+
+    def snapshot(self) -> SnapshotLease:
+        """Kill every process, and freeze the files.
+
+        Raises:
+            SandboxRefused: there are no snapshots here.
+            SandboxLost: the sandbox is gone.
+
+        """
+        owner, held = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with held:
+                line = self._ask({"op": "snapshot"}, [held.fileno()])
+            answer = self._move(line, "for a snapshot")
+        except BaseException:
+            owner.close()
+            raise
+        return SnapshotLease(owner, int(str(answer["snapshot"])))
+
+    def restore(self, snapshot: SnapshotLease) -> None:
+        """Kill every process, and put the sandbox on `snapshot`.
+
+        Raises:
+            SandboxError: the snapshot does not fit, or is closed.
+            SandboxLost: the sandbox is gone.
+
+        """
+        answer = self._move(self._ask({"op": "restore", "snapshot": snapshot.number}, []), "to restore a snapshot")
+        self.uid = int(str(answer["uid"]))
+
+    def _move(self, line: socket.socket, what: str) -> dict[str, object]:
+        """Return the answer of what gives the sandbox another top, and take that over."""
+        with line:
+            try:
+                answer, fds = receive(line, what)
+            except OSError as error:
+                raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
+        if "error" in answer:
+            raise failure(answer, f"Asked {what}, the launcher failed")
+        os.close(self.top)
+        self.top = fds[0]
+        return answer
 
     def count(self, name: str) -> int:
         """Return the kernel's count of "oom" kills or refused "pids" so far; 0 where nothing counts."""
@@ -154,93 +211,22 @@ class Lease:
     def full(self) -> bool:
         """Whether no byte, or no file, more fits."""
         self._refuse_when_closed()
-        room = os.statvfs(self.workspace)
+        room = os.statvfs(self.top)
         return room.f_bfree == 0 or room.f_ffree == 0
 
     def close(self) -> None:
         """Kill everything, free everything, and wait until that is done. May be called twice."""
         if self._closed:
             return
-        self._closed = True
-        for fd in (self.workspace, *self._counters.values()):
+        for fd in (self.top, *self._counters.values()):
             os.close(fd)
-        try:
-            self._line.shutdown(socket.SHUT_WR)
-            while self._line.recv(16):
-                pass
-        except OSError:
-            pass  # the launcher is gone, and all of it with it
-        self._line.close()
-
-    def _refuse_when_closed(self) -> None:
-        if self._closed:
-            raise SandboxLost("This sandbox is closed. Open another one.")
-
-    def _ask(self, body: dict[str, object], fds: Sequence[int]) -> socket.socket:
-        self._refuse_when_closed()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.settimeout(_ANSWER_LIMIT_S)
-        try:
-            with theirs:
-                wire.send(self._line, body, [theirs.fileno(), *fds])
-        except OSError as error:
-            ours.close()
-            raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
-        return ours
-
-    def _rows(self, line: socket.socket, source: int) -> list[Row]:
-        with line, open(source, "rb") as file:
-            data = file.read()
-            ended(line)
-        if not data:
-            raise SandboxLost("The process that reads and writes the workspace died. Discard the episode.")
-        kind, value = marshal.loads(data)  # from the launcher's own code, never from a payload
-        if kind == "error":
-            raise SandboxError(f"The workspace cannot be read or written: {value}.")
-        return list(value)
-
-
-def ended(line: socket.socket) -> Ending:
-    """Return how the job of `line` ended, waiting for it at most 30 s.
-
-    Raises:
-        SandboxLost: the launcher died, or did not answer.
-
-    """
-    try:
-        data = line.recv(4096)
-    except TimeoutError as error:
-        raise SandboxLost(f"Waited {_ANSWER_LIMIT_S:.0f} s for a killed command to be gone.") from error
-    except OSError as error:
-        raise SandboxLost(f"The sandbox launcher is gone ({error}).") from error
-    if not data:
-        raise SandboxLost("The sandbox launcher died while a command ran.")
-    answer = json.loads(data)
-    if "error" in answer:
-        raise SandboxLost(f"The launcher could not start a command ({answer['error']}).")
-    code = os.waitstatus_to_exitcode(answer["status"])
-    return Ending(code if code >= 0 else 128 - code, started=answer["started"], cpu_spent=answer["cpu_spent"])
-
-
-def _receive(line: socket.socket, what: str) -> tuple[dict[str, object], list[int]]:
-    try:
-        message = wire.receive(line)
-    except TimeoutError as error:
-        raise SandboxLost(f"Waited too long {what}.") from error
-    if message is None:
-        raise SandboxLost(f"The sandbox launcher died while asked {what}; its last words are on stderr.")
-    return message
-
-
-def _strings(value: object) -> list[str]:
-    assert isinstance(value, list)
-    return value
+        self._hang_up()
 
 
 def _end(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
     control.close()
     try:
-        process.wait(_ANSWER_LIMIT_S)
+        process.wait(ANSWER_LIMIT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

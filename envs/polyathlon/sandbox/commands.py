@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Self
 
 from polyathlon.errors import SandboxError, SandboxLost
-from polyathlon.sandbox.client import Ending, Lease
+from polyathlon.sandbox.client import Lease
+from polyathlon.sandbox.line import Ending
 from polyathlon.sandbox.protocol import Reason, Report
 from polyathlon.sandbox.streams import Stream, Watch
 

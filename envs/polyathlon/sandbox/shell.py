@@ -3,29 +3,43 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import os
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from socket import socket
 
-from polyathlon.sandbox.client import Ending, Lease, ended
+from polyathlon.sandbox.client import Lease
 from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, options, own_reason, unstarted, utf8
+from polyathlon.sandbox.launcher.wire import memory_file
+from polyathlon.sandbox.line import Ending, ended
 from polyathlon.sandbox.protocol import Limits, Reason, Report
 from polyathlon.sandbox.streams import Stream, Watch, drain, watch
 
+# All that a fresh bash can take over. The directory may have another name by now; the status comes last, so that the
+# first `$?` is right too.
+_TELL_STATE = (
+    "builtin declare -p; builtin declare -f; builtin alias -p; builtin umask -p; builtin shopt -p; builtin set +o; "
+    "builtin trap -p; builtin cd -P . && builtin printf '[[ . -ef $PWD ]] || builtin cd -- %q\\n' \"$PWD\"; "
+    "builtin printf '__status=%d\\n' \"$__status\""
+)
 # `eval` runs with both descriptors closed, so that no child inherits them. Each status carries its command's number:
 # one that a command forged for itself ends nothing but the wait for it.
 # One line, so that bash counts the lines of a command from its own first.
 _LOOP = (
     'cd -- "$1" 2>/dev/null || cd /workspace 2>/dev/null; '
     'set --; shopt -s expand_aliases; __status=0; __restore() { return "$__status"; }; '
-    "while builtin read -r -d '' -u 3 __number && IFS= builtin read -r -d '' -u 3 __command; do __restore; "
-    'builtin eval "$__command" 3<&- 4>&-; __status=$?; '
+    "IFS= builtin read -r -d '' -u 5 __command; exec 5<&-; builtin eval \"$__command\" 2>/dev/null; "
+    "while builtin read -r -d '' -u 3 __number && IFS= builtin read -r -d '' -u 3 __command; do "
+    f'if [[ $__number == state ]]; then {{ {_TELL_STATE}; }} 2>/dev/null >&4; builtin printf "\\0" >&4; continue; fi; '
+    '__restore; builtin eval "$__command" 3<&- 4>&-; __status=$?; '
     'builtin printf \'%s %d %s\\0\' "$__number" "$__status" "$PWD" >&4; done'
 )
 _MAX_STATUS_BYTES = 65536
+_MAX_STATE_BYTES = 2**20
+_STATE_TIMEOUT_S = 2.0
 
 
 @dataclass(slots=True)
@@ -49,11 +63,14 @@ class _Bash:
 class BubblewrapShell:
     """The persistent shell of one sandbox. Not thread-safe."""
 
-    def __init__(self, lease: Lease, limits: Limits, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, lease: Lease, limits: Limits, environment: Mapping[str, str], *, mounts: Sequence[str] = ()
+    ) -> None:
         self._lease = lease
         self._limits = limits
-        self._options = options(environment, directory="/")  # where nobody can be locked out
+        self._options = [*mounts, *options(environment, directory="/")]  # where nobody can be locked out
         self._directory = "/workspace"
+        self._state = b""
         self._num_commands = 0
         self._bash: _Bash | None = self._start()
 
@@ -78,6 +95,33 @@ class BubblewrapShell:
             return replace(report, fresh_shell=True)
         code = None if reason else ending.exit_code
         return _report(code, reason or own_reason(ending.exit_code, limit_hit), output, started_s, fresh_shell=True)
+
+    def pause(self) -> None:
+        """Kill the shell and everything it started; the next `run` goes on with its directory, variables and options.
+
+        They are told by the shell itself: one that hangs, or has more than 1 MiB of them, loses them.
+        """
+        bash = self._bash
+        if bash is None:
+            return
+        told = b""
+        deadline_s = time.monotonic() + _STATE_TIMEOUT_S
+        if _feed(bash.commands, b"state\0\0", deadline_s):
+            while not told.endswith(b"\0") and len(told) < _MAX_STATE_BYTES:
+                seen = watch(bash.pipes.streams, bash.statuses, deadline_s=deadline_s, limits=self._limits)
+                data = os.read(bash.statuses, 65536) if seen.over and not seen.flooded else b""
+                told += data
+                if not data:
+                    break
+        self._end(bash, Watch(over=False))
+        if told.endswith(b"\0"):
+            self._state = told.split(b"\0")[-2]
+
+    def copy(self, lease: Lease) -> BubblewrapShell:
+        """Return a shell of another sandbox that goes on like this one, which is paused."""
+        other = copy.copy(self)
+        other._lease = lease
+        return other
 
     def close(self) -> None:
         """Kill the shell and everything it started. The next `run` starts a fresh one."""
@@ -139,13 +183,15 @@ class BubblewrapShell:
         their_commands, commands = os.pipe()
         statuses, their_statuses = os.pipe()
         nothing = os.open("/dev/null", os.O_RDONLY)
+        state = memory_file("state", self._state + b"\0")
+        self._state = b""
         os.set_blocking(commands, False)
         os.set_blocking(statuses, False)
         pipes = Pipes(1, kept_bytes=self._limits.kept_bytes)
         sink = pipes.sinks[0]
         argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP, "bash", self._directory]
         try:
-            line = self._lease.spawn(argv, self._options, [nothing, sink, sink, their_commands, their_statuses])
+            line = self._lease.spawn(argv, self._options, [nothing, sink, sink, their_commands, their_statuses, state])
         except BaseException:
             os.close(commands)
             os.close(statuses)
@@ -153,7 +199,7 @@ class BubblewrapShell:
             raise
         finally:
             pipes.close_sinks()
-            for fd in (nothing, their_commands, their_statuses):
+            for fd in (nothing, their_commands, their_statuses, state):
                 os.close(fd)
         return _Bash(line, pipes, commands, statuses)
 

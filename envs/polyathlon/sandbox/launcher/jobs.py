@@ -28,6 +28,8 @@ class Job:
     status: int | None = None
     report: bytes = b""
     cpu_spent: bool = False
+    conclude: Callable[[], None] | None = None
+    """What answers on `line` once it has ended, in place of its status."""
 
     def read_report(self) -> None:
         """Take in what bwrap has written so far: its first process, and at the end the exit code."""

@@ -11,24 +11,16 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from . import cgroups, kernel, wire
+from . import cgroups, kernel, layers, wire
 from .box import Amounts, Box, claim_user, open_box
+from .frozen import start_stacking
 from .jobs import Bwrap, Job, fork
+from .leases import Kept, Lease, Refused
+from .shelf import Shelf
 from .template import build_template
 
 _TICK_S = 0.25
-
-
-@dataclass(slots=True)
-class Lease:
-    """A box and the socket of its owner: when that closes, the box goes."""
-
-    line: socket.socket
-    box: Box
-    jobs: list[Job] = field(default_factory=list)
-    closing: bool = False
 
 
 class Launcher:
@@ -44,7 +36,8 @@ class Launcher:
         cgroups.sweep(self._parents)
         self._mark = cgroups.owner_mark()
         self._num_boxes = 0
-        self._leases: list[Lease] = []
+        self._shelf = Shelf(keep=self._keep, add=self._add, close=self._close)
+        self._leases: list[Lease | Kept] = []
         self._selector = selectors.DefaultSelector()
         self._over = False
         self._next_check_s = 0.0
@@ -87,11 +80,17 @@ class Launcher:
         body, fds = message
         line = socket.socket(fileno=fds[0])
         try:
-            self._open(line, Amounts.read(body))
+            if body["op"] == "load":
+                self._load(socket.socket(fileno=fds[1]), line, fds[2])
+            else:
+                self._open(line, body)
         except OSError as error:
             with contextlib.suppress(OSError):  # the asker may be gone
-                wire.send(line, {"error": str(error)})
+                wire.send(line, {"error": str(error), "refused": isinstance(error, Refused)})
             line.close()
+        finally:
+            if len(fds) > 2:
+                os.close(fds[2])
 
     def _end(self) -> None:
         self._over = True
@@ -101,12 +100,13 @@ class Launcher:
         for lease in list(self._leases):
             self._close(lease)
 
-    def _open(self, line: socket.socket, amounts: Amounts) -> None:
+    def _open(self, line: socket.socket, body: dict[str, object]) -> None:
         self._num_boxes += 1
+        amounts = Amounts.read(body)
+        below = self._shelf.find(body, amounts) if "snapshot" in body else None
         with contextlib.ExitStack() as undo:
-            user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
-            if user.claim is not None:
-                undo.callback(user.claim.close)
+            user = below.user.share() if below else claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
+            undo.callback(user.free)
             group = cgroups.make_group(
                 self._parents,
                 f"{self._mark}{self._num_boxes}",
@@ -114,7 +114,12 @@ class Launcher:
                 processes=amounts.processes,
             )
             undo.callback(group.remove)
-            box, workspace = open_box(self._at, amounts, user, group)
+            if below is None:
+                box, top = open_box(self._at, amounts, user, group)
+            else:
+                stack = layers.stack if body["op"] == "fork" else layers.stack_afresh
+                made = start_stacking(below, amounts.place(self._at, user), stack).take()
+                box, top = Box(self._at, amounts, user, group, made.world, made.layers), made.top
             undo.pop_all()
         lease = Lease(line, box)
         self._leases.append(lease)
@@ -122,11 +127,11 @@ class Launcher:
         counters = group.counters
         fds = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in (counters.oom, counters.pids) if path]
         names = [name for name, path in (("oom", counters.oom), ("pids", counters.pids)) if path]
-        wire.send(line, {"uid": user.uid, "counters": names}, [workspace, *fds])
-        for fd in (workspace, *fds):
+        wire.send(line, {"uid": user.uid, "counters": names}, [top, *fds])
+        for fd in (top, *fds):
             os.close(fd)
 
-    def _on_lease(self, lease: Lease) -> None:
+    def _on_lease(self, lease: Lease | Kept) -> None:
         message = wire.receive(lease.line)
         if message is None:
             self._close(lease)
@@ -134,27 +139,56 @@ class Launcher:
         body, fds = message
         line = socket.socket(fileno=fds[0])
         try:
-            job = self._start(lease.box, line, body, fds[1:])
+            job = self._start(lease, line, body, fds[1:])
         except OSError as error:  # out of processes, memory or descriptors: this command is lost, not the launcher
             with contextlib.suppress(OSError):
                 line.send(json.dumps({"error": str(error)}).encode("ascii"))
             line.close()
         else:
-            lease.jobs.append(job)
-            self._watch(line, lambda: self._on_job(job))
+            if job is not None:
+                self._add(lease, job)
         finally:
             for fd in fds[1:]:
                 os.close(fd)
 
-    def _start(self, box: Box, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job:
+    def _add(self, lease: Lease | Kept, job: Job) -> None:
+        lease.jobs.append(job)
+        self._watch(job.line, lambda: self._on_job(job))
+
+    def _start(self, lease: Lease | Kept, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job | None:
+        """Return the job that does what is asked, or None when something else has to end first."""
+        if isinstance(lease, Kept):
+            frozen = lease.frozen
+            assert frozen is not None, "its owner is told of it once it is made"
+            return fork(line, lambda: frozen.digest(fds[0]) if body["op"] == "digest" else frozen.read(fds[0]))
+        box = lease.box
         if body["op"] == "spawn":
             return self._bwrap.spawn(box, line, (_words(body["options"]), _words(body["command"])), fds)
         if body["op"] == "read":
             return fork(line, lambda: box.read(fds[0]))
-        with open(fds[1], "rb", closefd=False) as file:
-            file.seek(0)
-            rows = marshal.load(file)  # from the trainer, never from a payload
-        return fork(line, lambda: box.write(rows, fds[0]))
+        if body["op"] == "write":
+            with open(fds[1], "rb", closefd=False) as file:
+                file.seek(0)
+                rows = marshal.load(file)  # from the trainer, never from a payload
+            return fork(line, lambda: box.write(rows, fds[0], folder=str(body["folder"])))
+        if body["op"] == "snapshot":
+            owner = socket.socket(fileno=os.dup(fds[0]))
+            lease.when_idle(line, lambda: self._shelf.freeze(lease, line, owner))
+        else:
+            lease.when_idle(line, lambda: self._shelf.restore(lease, line, body))
+        return None
+
+    def _load(self, owner: socket.socket, line: socket.socket, trees: int) -> None:
+        self._num_boxes += 1
+        with contextlib.ExitStack() as undo:
+            user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
+            undo.callback(user.free)
+            self._shelf.load(self._at, user, (owner, line), trees)
+            undo.pop_all()
+
+    def _keep(self, kept: Kept) -> None:
+        self._leases.append(kept)
+        self._watch(kept.line, lambda: self._on_lease(kept))
 
     def _on_job(self, job: Job) -> None:
         """Any word on a job's line, or its end, means: kill it."""
@@ -177,12 +211,17 @@ class Launcher:
                 self._finish(lease, job)
             if lease.closing and not lease.jobs:
                 self._free(lease)
+            elif isinstance(lease, Lease):
+                lease.go_on()
 
-    def _finish(self, lease: Lease, job: Job) -> None:
+    def _finish(self, lease: Lease | Kept, job: Job) -> None:
         """Tell the waiter once the whole tree is gone: bwrap may end a moment before the processes it leaves us."""
         answer = {"status": job.status, "started": job.finish(), "cpu_spent": job.cpu_spent}
         with contextlib.suppress(OSError):
-            job.line.send(json.dumps(answer).encode("ascii"))
+            if job.conclude is not None:
+                job.conclude()
+            else:
+                job.line.send(json.dumps(answer).encode("ascii"))
         with contextlib.suppress(KeyError):
             self._selector.unregister(job.line)
         job.line.close()
@@ -190,12 +229,13 @@ class Launcher:
 
     def _check_cpu(self) -> None:
         for lease in self._leases:
-            if lease.jobs and lease.box.group.cpu_s() > lease.box.amounts.cpu_s:
+            if isinstance(lease, Lease) and lease.jobs and lease.box.group.cpu_s() > lease.box.amounts.cpu_s:
                 for job in lease.jobs:
-                    job.cpu_spent = True
-                    job.kill()
+                    if job.status_fd is not None:  # a command, and no child of ours that sees to the files
+                        job.cpu_spent = True
+                        job.kill()
 
-    def _close(self, lease: Lease) -> None:
+    def _close(self, lease: Lease | Kept) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(lease.line)
         lease.closing = True
@@ -204,10 +244,12 @@ class Launcher:
         if not lease.jobs:
             self._free(lease)
 
-    def _free(self, lease: Lease) -> None:
+    def _free(self, lease: Lease | Kept) -> None:
+        if isinstance(lease, Kept):
+            self._shelf.forget(lease)
         if lease in self._leases:
             self._leases.remove(lease)
-            lease.box.free()
+            lease.free()
             lease.line.close()
 
 
