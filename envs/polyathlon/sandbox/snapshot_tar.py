@@ -2,7 +2,8 @@
 
 `snapshot.json` comes first: the version and the digest of each layer. The layers follow, lowest first, in folders `0/`,
 `1/`, ... in the form that `tar --xattrs` gives overlayfs's own: a character device 0/0 hides what is below, and the
-attribute `trusted.overlay.opaque` all that is in a folder below. Owners are 0. Holes are GNU's sparse files of version 1.0.
+attribute `trusted.overlay.opaque` all that is in a folder below. Owners are 0. Holes are
+GNU's sparse files of version 1.0.
 """
 
 from __future__ import annotations

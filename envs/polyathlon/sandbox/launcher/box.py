@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from . import files, kernel, layers
 from .cgroups import Group
 from .layers import Layers, Place
-from .worlds import Making, World
+from .worlds import World, make_here, make_in_child
 
 _UID_SLOTS = 20_000
 _SPARE_PROCESSES = 6  # two of bwrap's own a command, a shell and a run at a time, and room to start the next
@@ -187,5 +187,5 @@ def open_box(at: str, amounts: Amounts, user: User, group: Group) -> tuple[Box, 
         layers.make_plain(place)
         return (), f"{at}/box"
 
-    made = Making(work).take()
+    made = (make_here if user.claim is not None else make_in_child)(work).take()
     return Box(at, amounts, user, group, made.world), made.top

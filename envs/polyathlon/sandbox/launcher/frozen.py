@@ -12,7 +12,7 @@ from . import kernel, layers
 from .box import Amounts, Box, User, answer
 from .layers import Layers, Place
 from .trees import MovedFolder, Node, Step, digest_nodes, read_nodes
-from .worlds import Making, World
+from .worlds import Making, World, make_here, make_in_child
 
 T = TypeVar("T")
 _LOOSE_BYTES, _LOOSE_FILES = 2**40, 2**30  # what a loaded snapshot may take at first: the loader has counted it
@@ -67,7 +67,7 @@ class Frozen:
 
 
 def start_freezing(box: Box) -> Making:
-    """Start a child that leaves nothing in the box's world but its layers, and makes another world on top of them.
+    """Leave nothing in the box's world but its layers, and make another world on top of them.
 
     The layers it returns are those of both. Every process of the box must be gone. An OSError of ENOTSUP or EMLINK
     means that nothing was done; after any other the box is of no use.
@@ -79,27 +79,44 @@ def start_freezing(box: Box) -> Making:
         frozen = layers.freeze(place, box.layers)
         if place.crowded(frozen):
             frozen = layers.squash(place, frozen)
-        kernel.unshare(kernel.NEW_MOUNTS)
-        layers.stack(place, frozen)
-        return frozen, f"{box.at}/top"
+        return _stacked(place, frozen, layers.stack)
 
-    return Making(work)
+    def quick_work() -> tuple[Layers, str]:
+        box.world.enter()
+        if layers.takes_long(place, box.layers):
+            raise _TakesLong
+        return work()
+
+    if box.world.users is not None:
+        return make_in_child(work)
+    try:
+        return make_here(quick_work)
+    except _TakesLong:
+        return make_in_child(work)
+
+
+class _TakesLong(Exception):
+    """The launcher itself must not do it: every other box would wait."""
 
 
 def start_stacking(frozen: Frozen, place: Place, stack: Callable[[Place, Layers], None]) -> Making:
-    """Start a child that makes a world on the layers of `frozen`, by layers.stack or stack_afresh."""
+    """Make a world on the layers of `frozen`, by layers.stack or stack_afresh."""
 
     def work() -> tuple[Layers, str]:
         frozen.world.enter()
-        kernel.unshare(kernel.NEW_MOUNTS)
-        stack(place, frozen.layers)
-        return frozen.layers, f"{frozen.at}/top"
+        return _stacked(place, frozen.layers, stack)
 
-    return Making(work)
+    return (make_here if frozen.world.users is None else make_in_child)(work)
+
+
+def _stacked(place: Place, below: Layers, stack: Callable[[Place, Layers], None]) -> tuple[Layers, str]:
+    kernel.unshare(kernel.NEW_MOUNTS)
+    stack(place, below)
+    return below, f"{place.at}/top"
 
 
 def start_loading(at: str, user: User, trees: int) -> Making:
-    """Start a child that makes the world of a snapshot. `trees` is a file of the nodes of its layers, lowest first."""
+    """Make the world of a snapshot, in a child. `trees` is a file of the nodes of its layers, lowest first."""
     place = Place(at, _LOOSE_BYTES, _LOOSE_FILES, user.uid, user.gid)
 
     def work() -> tuple[Layers, str]:
@@ -115,4 +132,4 @@ def start_loading(at: str, user: User, trees: int) -> Making:
             made = layers.add(place, made, (step and Node(*step) for step in steps))
         return made, at
 
-    return Making(work)
+    return make_in_child(work)

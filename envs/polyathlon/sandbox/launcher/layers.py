@@ -96,6 +96,14 @@ def make_marks(path: str) -> str:
     )
 
 
+def takes_long(place: Place, layers: Layers) -> bool:
+    """Whether `freeze` and what may follow will have to look at every file."""
+    if not layers:
+        return False
+    top = Layer("", *_held(f"{place.at}/top"))
+    return place.crowded((*layers, top)) or bool(_changed_links(place))
+
+
 def freeze(place: Place, layers: Layers) -> Layers:
     """Take the overlay away, or the plain tmpfs, and return `layers` with what was on top as the last one.
 
@@ -195,9 +203,13 @@ def _make_folders(top: str, folders: tuple[tuple[str, int], ...], place: Place) 
 
 def _frozen(mount: str, path: str, *, own: int) -> Layer:
     kernel.mount("", mount, "", flags=_FLAGS | kernel.MS_REMOUNT | kernel.MS_BIND | kernel.MS_RDONLY)
+    num_bytes, num_files = _held(mount)
+    return Layer(path, num_bytes, max(0, num_files - own))
+
+
+def _held(mount: str) -> tuple[int, int]:
     room = os.statvfs(mount)
-    num_bytes = (room.f_blocks - room.f_bfree) * room.f_frsize
-    return Layer(path, num_bytes, max(0, room.f_files - room.f_ffree - own))
+    return (room.f_blocks - room.f_bfree) * room.f_frsize, room.f_files - room.f_ffree
 
 
 def _mount_overlay(at: str, layers: Layers, places: str, *, marks: str) -> None:
@@ -238,10 +250,9 @@ def _complete_links(place: Place) -> None:
     overlayfs joins the names of one file by an index that belongs to one top only, and is lost when that is frozen.
     Only where it has entries is there anything to do.
     """
-    at = place.at
-    index = f"{at}/top/work/index"
-    if not os.path.isdir(index) or not os.listdir(index):
+    if not _changed_links(place):
         return
+    at = place.at
     roomy = _sized(place.num_bytes * 2, place.num_files * 2)
     kernel.mount("", f"{at}/top", "", flags=_FLAGS | kernel.MS_REMOUNT, data=roomy)
     folder = os.open(f"{at}/box", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -260,3 +271,9 @@ def _complete_links(place: Place) -> None:
             times = (entry.st_atime_ns, entry.st_mtime_ns)  # set to what they are: that alone copies it up
             os.utime(name, ns=times, dir_fd=folder, follow_symlinks=False)
     os.close(folder)
+
+
+def _changed_links(place: Place) -> list[str]:
+    with contextlib.suppress(FileNotFoundError):
+        return os.listdir(f"{place.at}/top/work/index")
+    return []

@@ -12,6 +12,7 @@ from .box import Amounts, User
 from .frozen import Frozen, start_freezing, start_loading, start_stacking
 from .jobs import Job
 from .leases import Kept, Lease, Refused, tell
+from .worlds import Making
 
 _NOTHING_DONE = (errno.ENOTSUP, errno.EMLINK)
 
@@ -67,7 +68,7 @@ class Shelf:
             box.world, box.layers = made.world, made.layers
             tell(line, {"snapshot": kept.number}, [made.top])
 
-        self._add(lease, Job(line, making.pid, None, conclude=conclude))
+        self._finish(lease, line, making, conclude)
 
     def restore(self, lease: Lease, line: socket.socket, body: dict[str, object]) -> None:
         """Put an idle box on a snapshot; tell `line`."""
@@ -88,7 +89,7 @@ class Shelf:
             box.world, box.layers, box.user = made.world, made.layers, user
             tell(line, {"uid": user.uid}, [made.top])
 
-        self._add(lease, Job(line, making.pid, None, conclude=conclude))
+        self._finish(lease, line, making, conclude)
 
     def load(self, at: str, user: User, sockets: tuple[socket.socket, socket.socket], trees: int) -> None:
         """Make a snapshot from the nodes in the file `trees`. `sockets` are its owner, and who is to be told."""
@@ -107,7 +108,15 @@ class Shelf:
             kept.frozen = Frozen(at, user, made.world, made.layers)
             tell(line, {"snapshot": kept.number})
 
-        self._add(kept, Job(line, making.pid, None, conclude=conclude))
+        self._finish(kept, line, making, conclude)
+
+    def _finish(self, lease: Lease | Kept, line: socket.socket, making: Making, conclude: Callable[[], None]) -> None:
+        """Conclude at once what is done already, else when its child has ended."""
+        if making.pid is not None:
+            self._add(lease, Job(line, making.pid, None, conclude=conclude))
+            return
+        conclude()
+        line.close()
 
     def _new(self, owner: socket.socket) -> Kept:
         self._num_snapshots += 1
