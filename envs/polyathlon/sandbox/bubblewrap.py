@@ -16,7 +16,7 @@ from polyathlon.sandbox.launcher.files import Row
 from polyathlon.sandbox.launcher.wire import memory_file
 from polyathlon.sandbox.line import ended
 from polyathlon.sandbox.protocol import Limits, Report, Snapshot
-from polyathlon.sandbox.shell import BubblewrapShell
+from polyathlon.sandbox.shell import BubblewrapShell, ShellState
 from polyathlon.sandbox.snapshot import BubblewrapSnapshot
 from polyathlon.sandbox.snapshot_tar import read_tar
 from polyathlon.sandbox.streams import drain, watch
@@ -91,8 +91,10 @@ class BubblewrapSandbox:
         self.environment = launcher.plan.environment
         self.lease = lease
         self._launcher = launcher
+        self._readonly: Tree | None = None
         self._mounts: tuple[str, ...] = ()
         self._shell: BubblewrapShell | None = None
+        self._shell_state = ShellState()
 
     def run(
         self,
@@ -139,7 +141,9 @@ class BubblewrapSandbox:
     def shell(self) -> BubblewrapShell:
         """Return the one persistent shell."""
         if self._shell is None:
-            self._shell = BubblewrapShell(self.lease, self.limits, self.environment, mounts=self._mounts)
+            self._shell = BubblewrapShell(
+                self.lease, self.limits, self.environment, mounts=self._mounts, state=self._shell_state
+            )
         return self._shell
 
     def put(self, tree: Tree) -> None:
@@ -148,6 +152,7 @@ class BubblewrapSandbox:
 
     def put_readonly(self, tree: Tree) -> None:
         """Write `tree` where every command from now on sees it at /judge, and none can change it."""
+        self._readonly = tree
         self.lease.write(_rows(tree), folder="judge")
         self._mounts = ("--ro-bind", f"{self._launcher.plan.at}/box/judge", "/judge")
 
@@ -157,28 +162,27 @@ class BubblewrapSandbox:
 
     def snapshot(self) -> BubblewrapSnapshot:
         """Freeze the files and return them; see Sandbox.snapshot."""
-        self._pause()
-        return BubblewrapSnapshot(self._launcher, self.lease.snapshot())
+        state = ShellState() if self._shell is None else self._shell.pause()
+        return BubblewrapSnapshot(self._launcher, self.lease.snapshot(), state)
 
     def restore(self, snapshot: Snapshot) -> None:
         """Set the files back to `snapshot`; see Sandbox.restore."""
         with _held_by(self._launcher, snapshot) as held:
-            self._pause()
+            if self._shell is not None:
+                self._shell.go_back(held.shell_state)
             self.lease.restore(held.lease)
+            self._shell_state = held.shell_state
+            if self._readonly is not None:
+                self.put_readonly(self._readonly)
 
     def fork(self) -> BubblewrapSandbox:
         """Return a new sandbox on the same files; see Sandbox.fork."""
         with self.snapshot() as snapshot:
             lease = self._launcher.open_box(self.limits, snapshot=snapshot.lease, op="fork")
         other = BubblewrapSandbox(self._launcher, self.limits, lease)
-        other._mounts = self._mounts
-        if self._shell is not None:
-            other._shell = self._shell.copy(lease)
+        other._readonly, other._mounts = self._readonly, self._mounts
+        other._shell_state = snapshot.shell_state
         return other
-
-    def _pause(self) -> None:
-        if self._shell is not None:
-            self._shell.pause()
 
     def kill(self) -> None:
         """Kill every process; the files stay."""
@@ -200,7 +204,7 @@ class BubblewrapSandbox:
 
 def load_into(launcher: LauncherProcess, tar: bytes) -> BubblewrapSnapshot:
     """Return the snapshot of `tar`, held by `launcher`."""
-    return BubblewrapSnapshot(launcher, launcher.load(read_tar(tar)))
+    return BubblewrapSnapshot(launcher, launcher.load(read_tar(tar)), ShellState())
 
 
 @contextlib.contextmanager

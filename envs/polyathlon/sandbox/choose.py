@@ -10,7 +10,7 @@ from collections.abc import Callable
 from polyathlon.errors import SandboxRefused
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
 from polyathlon.sandbox.probe import Record, probe, require
-from polyathlon.sandbox.protocol import Limits, Room, Sandbox
+from polyathlon.sandbox.protocol import Limits, Room, Sandbox, Snapshot
 from polyathlon.tree import Tree
 
 VARIABLE = "POLYATHLON_SANDBOX"
@@ -33,7 +33,15 @@ class ProvenRoom:
                 self._record = probe(self._room, backend=self._backend)
             return self._record
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> Sandbox:
         """Return a fresh sandbox; see Room.open.
 
         Raises:
@@ -41,7 +49,12 @@ class ProvenRoom:
 
         """
         require(self.record())
-        return self._room.open(tree, limits=limits, packages=packages)
+        return self._room.open(files, limits=limits, packages=packages, needs=needs, readonly=readonly)
+
+    def load(self, tar: bytes) -> Snapshot:
+        """Return the snapshot of a tar; see Room.load."""
+        require(self.record())
+        return self._room.load(tar)
 
 
 def default_room() -> ProvenRoom:

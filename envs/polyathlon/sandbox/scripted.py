@@ -8,7 +8,10 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from polyathlon.errors import SandboxError, SandboxLost
-from polyathlon.sandbox.protocol import Limits, Report
+from polyathlon.sandbox.launcher.trees import digest_nodes
+from polyathlon.sandbox.protocol import Limits, Report, Snapshot
+from polyathlon.sandbox.snapshot_tar import read_tar, write_tar
+from polyathlon.sandbox.snapshot_tree import layers_tree, tree_steps
 from polyathlon.tree import Entry, Tree
 
 Effect = Callable[[Tree], tuple[Report, Tree]]
@@ -31,12 +34,57 @@ class ScriptedRoom:
     answers: Mapping[str, Answer] = field(default_factory=dict)
     opened: list[ScriptedSandbox] = field(default_factory=list)
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> ScriptedSandbox:
-        """Return a fresh sandbox that holds `tree`. Limits hold back nothing here."""
-        sandbox = ScriptedSandbox(self.answers, limits or Limits(), packages)
-        sandbox.put(tree)
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> ScriptedSandbox:
+        """Return a fresh sandbox that holds `files`; `readonly` is kept beside. Limits hold back nothing here."""
+        sandbox = ScriptedSandbox(self.answers, limits or Limits(), packages, readonly=readonly or Tree())
+        sandbox.put(files if isinstance(files, Tree) else _tree_of(files))
         self.opened.append(sandbox)
         return sandbox
+
+    def load(self, tar: bytes) -> ScriptedSnapshot:
+        """Return the snapshot of a tar; see Room.load."""
+        return ScriptedSnapshot(layers_tree(read_tar(tar)))
+
+
+@dataclass(slots=True)
+class ScriptedSnapshot:
+    """The files of a scripted sandbox at one moment: one layer."""
+
+    tree: Tree
+    closed: bool = False
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return (digest_nodes(tree_steps(self.tree)),)
+
+    def to_tar(self) -> bytes:
+        return write_tar([tree_steps(self.tree)])
+
+    def close(self) -> None:
+        """Note that it was closed. May be called twice."""
+        self.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _tree_of(snapshot: Snapshot) -> Tree:
+    if not isinstance(snapshot, ScriptedSnapshot):
+        return layers_tree(read_tar(snapshot.to_tar()))
+    if snapshot.closed:
+        raise SandboxError("That snapshot is closed.")
+    return snapshot.tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +99,11 @@ class Asked:
 class ScriptedSandbox:
     """One scripted sandbox. `asked` is what it was asked to run, in order."""
 
-    def __init__(self, answers: Mapping[str, Answer], limits: Limits, packages: tuple[str, ...]) -> None:
+    def __init__(
+        self, answers: Mapping[str, Answer], limits: Limits, packages: tuple[str, ...], *, readonly: Tree
+    ) -> None:
         self.limits = limits
+        self.readonly = readonly
         self.packages = packages
         self.asked: list[Asked] = []
         self.closed = False
@@ -103,6 +154,21 @@ class ScriptedSandbox:
         """Return the files."""
         self._refuse_when_closed()
         return self._tree
+
+    def snapshot(self) -> ScriptedSnapshot:
+        """Return the files as they are."""
+        return ScriptedSnapshot(self.get())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Set the files back."""
+        self._refuse_when_closed()
+        self._tree = _tree_of(snapshot)
+
+    def fork(self) -> ScriptedSandbox:
+        """Return another one on the same files, that answers from the same table."""
+        other = ScriptedSandbox(self._answers, self.limits, self.packages, readonly=self.readonly)
+        other.restore(self.snapshot())
+        return other
 
     def kill(self) -> None:
         """Do nothing: nothing runs."""

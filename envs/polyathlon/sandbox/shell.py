@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import os
 import select
 import time
@@ -42,6 +41,14 @@ _MAX_STATE_BYTES = 2**20
 _STATE_TIMEOUT_S = 2.0
 
 
+@dataclass(frozen=True, slots=True)
+class ShellState:
+    """What a fresh bash goes on with: a directory, and the commands that set its variables and so on."""
+
+    directory: str = "/workspace"
+    text: bytes = b""
+
+
 @dataclass(slots=True)
 class _Bash:
     """A running bash and our ends of its descriptors. `unread` is the start of a status; `gone` is its end of file."""
@@ -64,13 +71,18 @@ class BubblewrapShell:
     """The persistent shell of one sandbox. Not thread-safe."""
 
     def __init__(
-        self, lease: Lease, limits: Limits, environment: Mapping[str, str], *, mounts: Sequence[str] = ()
+        self,
+        lease: Lease,
+        limits: Limits,
+        environment: Mapping[str, str],
+        *,
+        mounts: Sequence[str] = (),
+        state: ShellState | None = None,
     ) -> None:
         self._lease = lease
         self._limits = limits
         self._options = [*mounts, *options(environment, directory="/")]  # where nobody can be locked out
-        self._directory = "/workspace"
-        self._state = b""
+        self._state = state or ShellState()
         self._num_commands = 0
         self._bash: _Bash | None = self._start()
 
@@ -96,32 +108,34 @@ class BubblewrapShell:
         code = None if reason else ending.exit_code
         return _report(code, reason or own_reason(ending.exit_code, limit_hit), output, started_s, fresh_shell=True)
 
-    def pause(self) -> None:
-        """Kill the shell and everything it started; the next `run` goes on with its directory, variables and options.
+    def pause(self) -> ShellState:
+        """Kill the shell and everything it started, and return what the next `run` goes on with.
 
-        They are told by the shell itself: one that hangs, or has more than 1 MiB of them, loses them.
+        The shell itself tells: one that hangs, or has more than 1 MiB of variables, keeps its directory alone.
         """
         bash = self._bash
-        if bash is None:
-            return
-        told = b""
-        deadline_s = time.monotonic() + _STATE_TIMEOUT_S
-        if _feed(bash.commands, b"state\0\0", deadline_s):
-            while not told.endswith(b"\0") and len(told) < _MAX_STATE_BYTES:
-                seen = watch(bash.pipes.streams, bash.statuses, deadline_s=deadline_s, limits=self._limits)
-                data = os.read(bash.statuses, 65536) if seen.over and not seen.flooded else b""
-                told += data
-                if not data:
-                    break
-        self._end(bash, Watch(over=False))
-        if told.endswith(b"\0"):
-            self._state = told.split(b"\0")[-2]
+        if bash is not None:
+            told = self._tell(bash, time.monotonic() + _STATE_TIMEOUT_S)
+            self._end(bash, Watch(over=False))
+            self._state = ShellState(self._state.directory, told)
+        return self._state
 
-    def copy(self, lease: Lease) -> BubblewrapShell:
-        """Return a shell of another sandbox that goes on like this one, which is paused."""
-        other = copy.copy(self)
-        other._lease = lease
-        return other
+    def go_back(self, state: ShellState) -> None:
+        """Kill the shell and everything it started; the next `run` goes on from `state`."""
+        self.close()
+        self._state = state
+
+    def _tell(self, bash: _Bash, deadline_s: float) -> bytes:
+        told = b""
+        if not _feed(bash.commands, b"state\0\0", deadline_s):
+            return b""
+        while not told.endswith(b"\0") and len(told) < _MAX_STATE_BYTES:
+            seen = watch(bash.pipes.streams, bash.statuses, deadline_s=deadline_s, limits=self._limits)
+            data = os.read(bash.statuses, 65536) if seen.over and not seen.flooded else b""
+            told += data
+            if not data:
+                return b""
+        return told.split(b"\0")[-2] if told.endswith(b"\0") else b""
 
     def close(self) -> None:
         """Kill the shell and everything it started. The next `run` starts a fresh one."""
@@ -162,7 +176,7 @@ class BubblewrapShell:
             number, _, rest = record.partition(b" ")
             status, _, directory = rest.partition(b" ")
             if number == b"%d" % self._num_commands and status.isdigit():
-                self._directory = os.fsdecode(directory)
+                self._state = ShellState(os.fsdecode(directory))
                 return int(status) & 0xFF
         return None
 
@@ -183,13 +197,12 @@ class BubblewrapShell:
         their_commands, commands = os.pipe()
         statuses, their_statuses = os.pipe()
         nothing = os.open("/dev/null", os.O_RDONLY)
-        state = memory_file("state", self._state + b"\0")
-        self._state = b""
+        state = memory_file("state", self._state.text + b"\0")
         os.set_blocking(commands, False)
         os.set_blocking(statuses, False)
         pipes = Pipes(1, kept_bytes=self._limits.kept_bytes)
         sink = pipes.sinks[0]
-        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP, "bash", self._directory]
+        argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP, "bash", self._state.directory]
         try:
             line = self._lease.spawn(argv, self._options, [nothing, sink, sink, their_commands, their_statuses, state])
         except BaseException:
