@@ -45,13 +45,14 @@ class Frozen:
 
     def _workspaces(self, take: Callable[[Iterable[Step]], T]) -> list[T]:
         """Return what `take` makes of each layer that changed the workspace; of their sum, where one needs another."""
+        marks = layers.make_marks(self.at)
         tops = [f"{self.at}/layers/{layer.path}/workspace" for layer in self.layers]
         try:
-            return [take(read_nodes(top)) for top in tops if os.path.isdir(top)]
+            return [take(read_nodes(top, marks=marks)) for top in tops if os.path.isdir(top)]
         except MovedFolder:
             kernel.unshare(kernel.NEW_MOUNTS)
             layers.show(Place(self.at, 0, 0, self.user.uid, self.user.gid), self.layers)
-            return [take(read_nodes(f"{self.at}/box/workspace"))]
+            return [take(read_nodes(f"{self.at}/box/workspace", marks=marks))]
 
     def fits(self, amounts: Amounts) -> bool:
         """Whether a box of these limits can hold the layers."""

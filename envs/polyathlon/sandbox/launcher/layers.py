@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from . import kernel
-from .trees import Step, read_nodes, step_into, write_nodes
+from .trees import MARKS, TRUSTED, Step, read_nodes, step_into, write_nodes
 
 MAX_DEPTH = 32
 MAX_LAYERS = 100
@@ -86,7 +86,7 @@ def make_marks(path: str) -> str:
         OSError: ENOTSUP, when there is none.
 
     """
-    for marks in ("trusted.overlay.", "user.overlay."):
+    for marks in MARKS:
         with contextlib.suppress(OSError):
             os.setxattr(path, f"{marks}trial{os.getpid()}", b"")  # another child may try on the same folder just now
             os.removexattr(path, f"{marks}trial{os.getpid()}")
@@ -170,7 +170,7 @@ def squash(place: Place, layers: Layers) -> Layers:
         marks = make_marks(top)
         _mount_overlay(at, layers, "ro", marks=marks)
         try:
-            write_nodes(f"{top}/files", read_nodes(f"{at}/box"), uid=place.uid, gid=place.gid, marks=marks)
+            write_nodes(f"{top}/files", read_nodes(f"{at}/box", marks=marks), uid=place.uid, gid=place.gid, marks=marks)
         finally:
             kernel.unmount(f"{at}/box")
     except OSError:
@@ -215,7 +215,7 @@ def _held(mount: str) -> tuple[int, int]:
 def _mount_overlay(at: str, layers: Layers, places: str, *, marks: str) -> None:
     os.chdir(f"{at}/layers")  # names from here are short: all options together may take 4 KiB
     lower = ":".join(layer.path for layer in reversed(layers))
-    for options in (_EXACT, "metacopy=off") if marks.startswith("trusted.") else (_BY_USER,):
+    for options in (_EXACT, "metacopy=off") if marks == TRUSTED else (_BY_USER,):
         with contextlib.suppress(_Unknown):
             _try_overlay(f"{at}/box", f"lowerdir={lower},{places},{options}")
             break

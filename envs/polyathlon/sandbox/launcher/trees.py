@@ -18,7 +18,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _BLOCK = 4096
 _CHUNK = 2**20
 _ZEROS = bytes(_BLOCK)
-_MARKS = ("trusted.overlay.", "user.overlay.")
+TRUSTED, BY_USER = MARKS = ("trusted.overlay.", "user.overlay.")
 
 NodeKind = Literal["file", "dir", "symlink", "link", "gone", "fifo", "socket"]
 
@@ -49,10 +49,10 @@ class MovedFolder(Exception):
     """A folder of a layer stands for one of another name below it: the layer makes no sense by itself."""
 
 
-def read_nodes(top: str) -> Iterator[Step]:
-    """Yield all that lies under `top`, by the raw bytes of the layer or as the kernel shows it.
+def read_nodes(top: str, *, marks: str) -> Iterator[Step]:
+    """Yield all that lies under `top`, a layer as it was frozen or the sum of some as the kernel shows it.
 
-    Nothing may change it meanwhile.
+    `marks` is overlayfs's prefix: attributes of the other one are a payload's. Nothing may change the tree meanwhile.
 
     Raises:
         MovedFolder: see there.
@@ -62,7 +62,7 @@ def read_nodes(top: str) -> Iterator[Step]:
     seen: dict[tuple[int, int], int] = {}
     folder = os.open(top, _FOLDER)
     try:
-        yield _folder_node("", folder)
+        yield _folder_node("", folder, marks)
         number = 1
         left = [sorted(os.listdir(folder), reverse=True)]
         while left:
@@ -76,7 +76,7 @@ def read_nodes(top: str) -> Iterator[Step]:
             entry = os.stat(name, dir_fd=folder, follow_symlinks=False)
             if stat.S_ISDIR(entry.st_mode):
                 folder = step_into(folder, name)
-                yield _folder_node(name, folder)
+                yield _folder_node(name, folder, marks)
                 left.append(sorted(os.listdir(folder), reverse=True))
             else:
                 single = entry.st_nlink == 1 or stat.S_ISCHR(entry.st_mode)  # all whiteouts are names of one
@@ -195,19 +195,19 @@ def sparse(data: bytes, *, offset: int = 0) -> list[tuple[int, bytes]]:
     return [(offset + start, data[start:end]) for start, end in found]
 
 
-def _folder_node(name: str, folder: int) -> Node:
+def _folder_node(name: str, folder: int, marks: str) -> Node:
     entry = os.fstat(folder)
     attributes = _attributes(f"/proc/self/fd/{folder}")
-    if any(f"{marks}redirect" in attributes for marks in _MARKS):
+    if marks == TRUSTED and f"{marks}redirect" in attributes:  # of an ordinary user the kernel follows none
         raise MovedFolder(name)
-    opaque = any(attributes.get(f"{marks}opaque") == b"y" for marks in _MARKS)
+    opaque = attributes.get(f"{marks}opaque") == b"y"
     return Node(
         name,
         "dir",
         stat.S_IMODE(entry.st_mode),
         entry.st_mtime_ns,
         opaque=opaque,
-        attributes={key: value for key, value in attributes.items() if not key.startswith(_MARKS)},
+        attributes={key: value for key, value in attributes.items() if not key.startswith(MARKS)},
     )
 
 
@@ -221,7 +221,7 @@ def _leaf(folder: int, name: str, entry: os.stat_result) -> Node:
         return Node(name, "gone")
     fd = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     try:
-        attributes = {k: v for k, v in _attributes(f"/proc/self/fd/{fd}").items() if not k.startswith(_MARKS)}
+        attributes = {k: v for k, v in _attributes(f"/proc/self/fd/{fd}").items() if not k.startswith(MARKS)}
         data = tuple(_read(fd, entry.st_size))
         return Node(name, "file", mode, mtime_ns, entry.st_size, data, attributes=attributes)
     finally:
