@@ -1,7 +1,7 @@
 """Random file operations, snapshots, restores and forks, against plain folders on the host: the trees must be equal.
 
-Compared are kinds, modes, times, contents, attributes, and which names are one file. The number of names that stat tells
-is not: overlayfs goes on counting those that were removed above a layer.
+Compared are kinds, modes, times, contents, attributes, and which names are one file. The number of names that stat
+tells is not: overlayfs goes on counting those that were removed above a layer.
 """
 
 from __future__ import annotations
@@ -142,7 +142,10 @@ class Pair:
 def differences(seen: Shown, wanted: Shown) -> list[object]:
     """Return what differs, as (what, seen, wanted)."""
     (errors, (rows, links)), (wanted_errors, (wanted_rows, wanted_links)) = seen, wanted
-    found: list[object] = [("error", i, *pair) for i, pair in enumerate(zip(errors, wanted_errors)) if len({*pair}) > 1]
+    found: list[object] = []
+    for number, (error, wanted_error) in enumerate(zip(errors, wanted_errors, strict=True)):
+        if error != wanted_error:
+            found.append((number, error, wanted_error))
     for path in sorted({*rows, *wanted_rows}):
         if rows.get(path) != wanted_rows.get(path):
             found.append((path, rows.get(path), wanted_rows.get(path)))

@@ -19,6 +19,8 @@ CHECKED = (
     "test_attacks.py",
     "test_trees.py",
     "test_leaks.py",
+    "test_snapshots.py",
+    "test_snapshot_model.py",
     "test_shell.py::test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again",
     "test_limits.py::test_processes",
     "test_limits.py::test_memory_of_one_process",
