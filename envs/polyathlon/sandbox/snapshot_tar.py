@@ -82,7 +82,7 @@ def _add_node(tar: tarfile.TarFile, path: str, node: Node, first: str) -> None:
     if node.opaque:
         info.pax_headers[_OPAQUE] = "y"
     if node.kind != "gone":
-        info.pax_headers["mtime"] = f"{node.mtime_ns // 10**9}.{node.mtime_ns % 10**9:09d}"
+        info.pax_headers["mtime"] = f"{Decimal(node.mtime_ns).scaleb(-9):f}"
     data = b""
     if node.kind == "file" and _is_whole(node):
         data = b"".join(stretch for _, stretch in node.data)
