@@ -2,9 +2,9 @@
 
     python benchmarks/snapshots.py [--rounds N]
 
-On a workspace of 50 MB in 2,048 files, as it is, 20 layers deep, and with a shell to pause, beside a small one: the cost
-must not depend on the size. Rows are measured in turns. On a busy machine the ratio of the fastest is nearer the truth
-than that of medians. Goal, for the median on a quiet machine: a fork in 5 ms.
+On a workspace of 50 MB in 2,048 files, as it is, 20 layers deep, and with a shell to pause, beside a small one: the
+cost must not depend on the size. Rows are measured in turns. On a busy machine the ratio of the fastest is nearer the
+truth than that of medians. Goal, for the median on a quiet machine: a fork in 5 ms.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Episodes branch: a fork and its origin go on alike, a restore goes back, in every kind of workspace and every domain."""
+"""Episodes branch: a fork and its origin go on alike, and a restore goes back, in every workspace and domain."""
 
 from __future__ import annotations
 

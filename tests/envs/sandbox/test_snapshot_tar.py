@@ -6,7 +6,7 @@ import io
 import json
 import subprocess
 import tarfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -122,11 +122,11 @@ def tar_of(*members: tarfile.TarInfo, digests: Sequence[str] = ("0" * 64,)) -> b
 
 
 def member(
-    name: str, kind: bytes = tarfile.REGTYPE, *, link: str = "", size: int = 0, **headers: str
+    name: str, kind: bytes = tarfile.REGTYPE, *, link: str = "", size: int = 0, headers: Mapping[str, str] | None = None
 ) -> tarfile.TarInfo:
     info = tarfile.TarInfo(name)
     info.type, info.linkname, info.size = kind, link, size
-    info.pax_headers = {"mtime": "1.5", **headers}
+    info.pax_headers = {"mtime": "1.5", **(headers or {})}
     return info
 
 
@@ -159,16 +159,19 @@ HOSTILE: dict[str, tuple[tarfile.TarInfo, ...]] = {
     "another layer first": (member("1", tarfile.DIRTYPE),),
     "a layer that is a file": (member("0"),),
     "a layer come back to": (TOP, member("1", tarfile.DIRTYPE), member("0/a")),
-    "overlay's own attribute": (TOP, member("0/a", tarfile.DIRTYPE, **{"SCHILY.xattr.trusted.overlay.redirect": "/"})),
-    "a redirect of users": (TOP, member("0/a", tarfile.DIRTYPE, **{"SCHILY.xattr.user.overlay.redirect": "/"})),
-    "an opaque file": (TOP, member("0/a", **{"SCHILY.xattr.trusted.overlay.opaque": "y"})),
-    "a capability": (TOP, member("0/a", **{"SCHILY.xattr.security.capability": "x"})),
+    "overlay's own attribute": (
+        TOP,
+        member("0/a", tarfile.DIRTYPE, headers={"SCHILY.xattr.trusted.overlay.redirect": "/"}),
+    ),
+    "a redirect of users": (TOP, member("0/a", tarfile.DIRTYPE, headers={"SCHILY.xattr.user.overlay.redirect": "/"})),
+    "an opaque file": (TOP, member("0/a", headers={"SCHILY.xattr.trusted.overlay.opaque": "y"})),
+    "a capability": (TOP, member("0/a", headers={"SCHILY.xattr.security.capability": "x"})),
     "a bomb of holes": (
         TOP,
         member(
             "0/GNUSparseFile.0/a",
             size=512,
-            **{
+            headers={
                 "GNU.sparse.major": "1",
                 "GNU.sparse.minor": "0",
                 "GNU.sparse.name": "0/a",
@@ -177,8 +180,8 @@ HOSTILE: dict[str, tuple[tarfile.TarInfo, ...]] = {
         ),
     ),
     "a name too long": (TOP, member(f"0/{'x' * 300}")),
-    "no time": (TOP, member("0/a", mtime="nan")),
-    "a time out of range": (TOP, member("0/a", mtime="1e30")),
+    "no time": (TOP, member("0/a", headers={"mtime": "nan"})),
+    "a time out of range": (TOP, member("0/a", headers={"mtime": "1e30"})),
     "too deep": (TOP, *(member("0" + "/d" * depth, tarfile.DIRTYPE) for depth in range(1, 300))),
 }
 
