@@ -83,12 +83,13 @@ class LauncherProcess:
             with theirs, self._lock:
                 wire.send(self._control, body, [theirs.fileno()])
             answer, fds = receive(ours, "for a new sandbox")
-        except OSError as error:
+            if "error" in answer:
+                raise failure(answer, "No new sandbox")
+        except BaseException as error:
             ours.close()
-            raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
-        if "error" in answer:
-            ours.close()
-            raise failure(answer, "No new sandbox")
+            if isinstance(error, OSError):
+                raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
+            raise
         counters = dict(zip(strings(answer["counters"]), fds[1:], strict=True))
         return Lease(ours, uid=int(str(answer["uid"])), top=fds[0], counters=counters)
 
@@ -203,7 +204,11 @@ class Lease(Line):
         if fd is None:
             return 0
         word = "oom_kill" if name == "oom" else "max"
-        for line in os.pread(fd, 4096, 0).decode("ascii").splitlines():
+        try:
+            text = os.pread(fd, 4096, 0).decode("ascii")
+        except OSError as error:  # another launcher has swept up the groups of ours, which is dead
+            raise SandboxLost(f"The sandbox's control group is gone ({error}). Discard the episode.") from error
+        for line in text.splitlines():
             if line.startswith(f"{word} "):
                 return int(line.split()[1])
         return 0

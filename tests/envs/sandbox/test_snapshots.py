@@ -354,9 +354,22 @@ def test_a_fork_that_is_full_of_processes_leaves_its_sibling_room(room: Bubblewr
     with room.open(Tree(), limits=limits) as one:
         if not one.lease.count("pids") and not groups_of(room.launcher().pid):
             pytest.skip("no control group counts processes here")
+        fill = (
+            "import os, signal, time\n"
+            "children = []\n"
+            "for _ in range(50):\n"
+            "    try: child = os.fork()\n"
+            "    except BlockingIOError: break\n"
+            "    if child == 0: time.sleep(1000)\n"
+            "    children.append(child)\n"
+            "for child in children[:3]: os.kill(child, signal.SIGKILL); os.waitpid(child, 0)\n"
+            "open('/tmp/full', 'w').write('x'); time.sleep(1000)\n"
+        )
+        one.put(Tree.of({"fill.py": fill}))
         with one.fork() as other, one.fork() as third:
             for each in (one, third):
-                each.shell().run("for i in $(seq 40); do sleep 1000 & done 2>/dev/null; true")
+                assert each.shell().run("python3 fill.py & until [ -e /tmp/full ]; do sleep 0.05; done").ok
+            assert len(processes_of(one.lease.uid)) >= 2 * limits.max_processes
             assert other.run(["sh", "-c", "for i in $(seq 10); do sleep 0.1 & done; wait"]).ok
 
 
