@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Self
 
 from polyathlon.errors import SandboxError, SandboxLost
-from polyathlon.sandbox.launcher.trees import digest_nodes
+from polyathlon.sandbox.launcher.digests import digest_nodes
 from polyathlon.sandbox.protocol import Limits, Report, Snapshot
 from polyathlon.sandbox.snapshot_tar import read_tar, write_tar
 from polyathlon.sandbox.snapshot_tree import layers_tree, tree_steps

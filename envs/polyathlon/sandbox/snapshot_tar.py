@@ -17,7 +17,8 @@ from typing import cast
 
 from polyathlon.canonical import canonical_json, expect_list, expect_map, parse_json
 from polyathlon.errors import SandboxError
-from polyathlon.sandbox.launcher.trees import Node, Step, digest_nodes, enumerate_nodes, portable, sparse
+from polyathlon.sandbox.launcher.digests import digest_nodes
+from polyathlon.sandbox.launcher.trees import Node, Step, enumerate_nodes, portable, sparse
 
 MAX_LAYERS = 100
 MAX_NODES = 1_000_000

@@ -13,7 +13,8 @@ import pytest
 
 from polyathlon.errors import SandboxError
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
-from polyathlon.sandbox.launcher.trees import Node, Step, digest_nodes, sparse
+from polyathlon.sandbox.launcher.digests import digest_nodes
+from polyathlon.sandbox.launcher.trees import Node, Step, sparse
 from polyathlon.sandbox.scripted import ScriptedRoom
 from polyathlon.sandbox.snapshot_tar import read_tar, write_tar
 from polyathlon.sandbox.snapshot_tree import layers_tree, tree_steps

@@ -11,7 +11,7 @@ from typing import TypeVar
 from . import kernel, layers
 from .box import Amounts, Box, User, answer
 from .layers import Layers, Place
-from .trees import MovedFolder, Node, Step, digest_nodes, read_nodes
+from .trees import MovedFolder, Node, Step, read_nodes
 from .worlds import Making, World, make_here, make_in_child
 
 T = TypeVar("T")
@@ -37,6 +37,8 @@ class Frozen:
 
     def digest(self, out: int) -> None:
         """Write the digest of each layer's workspace to `out`. Runs in a child process."""
+        from .digests import digest_nodes  # see there
+
         self.world.enter()
         try:
             answer(out, "rows", self._workspaces(digest_nodes))
