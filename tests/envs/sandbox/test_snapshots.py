@@ -424,18 +424,20 @@ def test_a_kill_with_snapshots_open_leaves_nothing(victim: str) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     process = subprocess.Popen([sys.executable, "-c", OWNER], stdout=subprocess.PIPE, env=environment, text=True)
     assert process.stdout is not None
-    launcher_pid, uids = json.loads(process.stdout.readline())
-    assert all(map(processes_of, uids))
-    os.kill(process.pid if victim == "owner" else launcher_pid, signal.SIGKILL)
-    assert comes_true(lambda: not alive(launcher_pid) and not any(map(processes_of, uids)))
-    if victim == "launcher":
-        BubblewrapRoom().open(Tree()).close()  # the next launcher sweeps what the dead one could not
-    assert comes_true(lambda: groups_of(launcher_pid) == [])
-    if ROOT:
-        assert comes_true(lambda: not set(uids) & _claimed_uids())
-    process.kill()
-    process.wait()
-    process.stdout.close()
+    try:
+        launcher_pid, uids = json.loads(process.stdout.readline())
+        assert all(map(processes_of, uids))
+        os.kill(process.pid if victim == "owner" else launcher_pid, signal.SIGKILL)
+        assert comes_true(lambda: not alive(launcher_pid) and not any(map(processes_of, uids)))
+        if victim == "launcher":
+            BubblewrapRoom().open(Tree()).close()  # the next launcher sweeps what the dead one could not
+        assert comes_true(lambda: groups_of(launcher_pid) == [])
+        if ROOT:
+            assert comes_true(lambda: not set(uids) & _claimed_uids())
+    finally:
+        process.kill()
+        process.wait()
+        process.stdout.close()
 
 
 @pytest.mark.isolation
