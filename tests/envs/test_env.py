@@ -105,6 +105,9 @@ class Broken:
     def open(self, *_: Any, **__: Any) -> Any:
         raise AssertionError
 
+    def load(self, tar: bytes) -> Any:
+        raise AssertionError
+
 
 def test_a_verifier_that_breaks_loses_the_episode_and_pays_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     def judge(*_: Any) -> Any:

@@ -42,10 +42,11 @@ async def open(
     limits: Limits | None = None,
     packages: tuple[str, ...] = (),
     needs: frozenset[str] = frozenset(),
+    readonly: Tree | None = None,
 ) -> AsyncIterator[AsyncSandbox]:
     """Open a sandbox, as Room.open does, for the length of an `async with`."""
     thread = ThreadPoolExecutor(1, thread_name_prefix="sandbox")
-    make = partial(room.open, files, limits=limits, packages=packages, needs=needs)
+    make = partial(room.open, files, limits=limits, packages=packages, needs=needs, readonly=readonly)
     opening = thread.submit(make)
     try:
         opened = await asyncio.shield(asyncio.wrap_future(opening))

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import platform
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 
 from polyathlon.errors import SandboxError
 from polyathlon.patch import apply_patch, paths_of
 from polyathlon.sandbox.admission import Gate, Policy
-from polyathlon.sandbox.client import LauncherProcess
+from polyathlon.sandbox.client import LauncherProcess, Lease, OpenOp
 from polyathlon.sandbox.commands import (
     Counts,
     Pipes,
@@ -28,8 +29,10 @@ from polyathlon.sandbox.commands import (
 from polyathlon.sandbox.launcher.files import Row
 from polyathlon.sandbox.launcher.wire import memory_file
 from polyathlon.sandbox.pool import Kind, Pool
-from polyathlon.sandbox.protocol import Command, Limits, Report, SandboxRecord, Usage
-from polyathlon.sandbox.shell import BubblewrapShell
+from polyathlon.sandbox.protocol import Command, Limits, Report, SandboxRecord, Snapshot, Usage
+from polyathlon.sandbox.shell import BubblewrapShell, SavedShell
+from polyathlon.sandbox.snapshot import BubblewrapSnapshot
+from polyathlon.sandbox.snapshot_tar import read_tar
 from polyathlon.sandbox.streams import watch
 from polyathlon.sandbox.system import plan_system
 from polyathlon.sandbox.terminal import TERMINAL_ENVIRONMENT, PtyTerminal, open_pty, terminal_argv
@@ -61,31 +64,52 @@ class BubblewrapRoom:
 
     def open(
         self,
-        tree: Tree,
+        files: Tree | Snapshot,
         *,
         limits: Limits | None = None,
         packages: tuple[str, ...] = (),
         needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
     ) -> BubblewrapSandbox:
         """Return a fresh sandbox; see Room.open. What a task `needs` is checked by who has probed the room."""
         del needs
         kind = tuple(sorted(set(packages))), limits or Limits()
-        self.launcher(packages)
-        sandbox = self.pool.claim(kind) or self._make(kind)
+        launcher = self.launcher(packages)
+        if not isinstance(files, Tree):
+            with _held_by(launcher, files) as snapshot:
+                sandbox = self.stand_on(snapshot, kind, op="open")
+        else:
+            # The shell of a spare has begun already, and sees no /judge.
+            sandbox = (self.pool.claim(kind) if readonly is None else None) or self._make(kind)
         try:
-            if len(tree):
-                sandbox.put(tree)
+            if isinstance(files, Tree) and len(files):
+                sandbox.put(files)
+            if readonly is not None:
+                sandbox.put_readonly(readonly)
         except BaseException:
             sandbox.close()
             raise
         return sandbox
 
+    def load(self, tar: bytes) -> BubblewrapSnapshot:
+        """Return the snapshot that `Snapshot.to_tar` wrote; see Room.load."""
+        return _load_into(self.launcher(), tar)
+
+    def stand_on(self, snapshot: BubblewrapSnapshot, kind: Kind, *, op: OpenOp) -> BubblewrapSandbox:
+        """Return a sandbox on `snapshot`, of its launcher."""
+        return self._start(snapshot.launcher, kind, snapshot, op)
+
     def _make(self, kind: Kind) -> BubblewrapSandbox:
-        packages, limits = kind
-        launcher, gate = self.launcher(packages), self.gate
-        with gate.start(limits.memory_bytes) as ticket:
+        return self._start(self.launcher(kind[0]), kind, None, "open")
+
+    def _start(
+        self, launcher: LauncherProcess, kind: Kind, snapshot: BubblewrapSnapshot | None, op: OpenOp
+    ) -> BubblewrapSandbox:
+        gate = self.gate
+        with gate.start(kind[1].memory_bytes) as ticket:
+            lease = launcher.open_box(kind[1], snapshot=None if snapshot is None else snapshot.lease, op=op)
             leave = functools.partial(gate.leave, ticket)
-            return BubblewrapSandbox(self, launcher, limits, packages=packages, on_close=leave)
+            return BubblewrapSandbox(self, launcher, lease, kind, layered=snapshot is not None, on_close=leave)
 
     def _make_spare(self, kind: Kind) -> BubblewrapSandbox:
         sandbox = self._make(kind)
@@ -131,16 +155,21 @@ class BubblewrapSandbox:
         self,
         room: BubblewrapRoom,
         launcher: LauncherProcess,
-        limits: Limits,
+        lease: Lease,
+        kind: Kind,
         *,
-        packages: tuple[str, ...] = (),
+        layered: bool,
         on_close: Callable[[], None],
     ) -> None:
-        self.limits = limits
+        """Take over `lease`; `layered` says whether it stands on a snapshot."""
+        self._packages, self.limits = kind
         self.environment = launcher.plan.environment
-        self._on_close = on_close
-        self.lease = launcher.open_box(limits)
-        self._room, self._packages = room, packages
+        self.lease = lease
+        self._room, self._launcher, self._on_close = room, launcher, on_close
+        self._layered = layered
+        self._readonly: Tree | None = None
+        self._mounts: tuple[str, ...] = ()
+        self._saved_shell = SavedShell()
         self._shell: BubblewrapShell | None = None
         self._terminals: list[PtyTerminal] = []
 
@@ -161,7 +190,7 @@ class BubblewrapSandbox:
         fed = memory_file("stdin", stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
         with Pipes(2, kept_bytes=limits.kept_bytes) as pipes:
             try:
-                words = options({**self.environment, **(env or {})}, directory="/workspace")
+                words = [*self._mounts, *options({**self.environment, **(env or {})}, directory="/workspace")]
                 line = self.lease.spawn(argv, words, [fed, *pipes.sinks], cpu_s=limits.cpu_s)
             finally:
                 os.close(fed)
@@ -188,7 +217,9 @@ class BubblewrapSandbox:
     def shell(self) -> BubblewrapShell:
         """Return the one persistent shell."""
         if self._shell is None:
-            self._shell = BubblewrapShell(self.lease, self.limits, self.environment)
+            self._shell = BubblewrapShell(
+                self.lease, self.limits, self.environment, mounts=self._mounts, saved=self._saved_shell
+            )
         return self._shell
 
     def terminal(self, command: Command = ("bash",), *, columns: int = 80, rows: int = 24) -> PtyTerminal:
@@ -196,7 +227,7 @@ class BubblewrapSandbox:
         argv, environment = terminal_argv(argv_of(command)), {**self.environment, **TERMINAL_ENVIRONMENT}
         master, theirs = open_pty(columns=columns, rows=rows)
         try:
-            words = options(environment, directory="/workspace")
+            words = [*self._mounts, *options(environment, directory="/workspace")]
             line = self.lease.spawn(argv, words, [theirs] * 3, cpu_s=self.limits.cpu_s)
         except BaseException:
             os.close(master)
@@ -209,10 +240,13 @@ class BubblewrapSandbox:
 
     def put(self, tree: Tree) -> None:
         """Write `tree` under /workspace."""
-        for path, entry in tree.entries.items():
-            if entry.kind not in _KINDS:
-                raise SandboxError(f"{path} is of kind {entry.kind!r}; a workspace is given {', '.join(_KINDS)} only.")
-        self.lease.write([(p, e.kind, e.mode, e.data, e.mtime_s) for p, e in tree.entries.items()])
+        self.lease.write(_rows(tree))
+
+    def put_readonly(self, tree: Tree) -> None:
+        """Write `tree` where every command from now on sees it at /judge, and none can change it."""
+        self._readonly = tree
+        self.lease.write(_rows(tree), folder="judge")
+        self._mounts = ("--ro-bind", f"{self._launcher.plan.at}/box/judge", "/judge")
 
     def get(self) -> Tree:
         """Return all that lies under /workspace; see Sandbox.get."""
@@ -221,8 +255,34 @@ class BubblewrapSandbox:
     def apply(self, patch: str) -> None:
         """Apply a unified diff under /workspace; see Sandbox.apply."""
         changes = apply_patch(_tree(self.lease.read(paths_of(patch))), patch)
-        rows = [(path, e.kind, e.mode, e.data, e.mtime_s) for path, e in changes.written.items()]
-        self.lease.change(rows, changes.removed)
+        self.lease.change(_rows(Tree(changes.written)), changes.removed)
+
+    def snapshot(self) -> BubblewrapSnapshot:
+        """Freeze the files and return them; see Sandbox.snapshot."""
+        saved = self._saved_shell if self._shell is None else self._shell.saved()
+        lease = self.lease.snapshot()
+        self._layered = True
+        return BubblewrapSnapshot(self._launcher, lease, saved)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Set the files back to `snapshot`; see Sandbox.restore."""
+        with _held_by(self._launcher, snapshot) as held:
+            if self._shell is not None:
+                self._shell.close()
+            self.lease.restore(held.lease)
+            self._layered, self._saved_shell = True, held.saved_shell
+            if self._shell is not None:
+                self._shell.start(held.saved_shell)
+            if self._readonly is not None:
+                self.put_readonly(self._readonly)
+
+    def fork(self) -> BubblewrapSandbox:
+        """Return a new sandbox on the same files; see Sandbox.fork."""
+        with self.snapshot() as snapshot:
+            other = self._room.stand_on(snapshot, (self._packages, self.limits), op="fork")
+        other._readonly, other._mounts = self._readonly, self._mounts
+        other._saved_shell = snapshot.saved_shell
+        return other
 
     def usage(self) -> Usage:
         """Return what was used since it opened."""
@@ -235,6 +295,7 @@ class BubblewrapSandbox:
             kernel=platform.release(),
             capabilities=self._room.capabilities,
             limits=self.limits,
+            layers=self.lease.digests() if self._layered else (),
             packages=self._packages,
             usage=self.usage(),
         )
@@ -259,6 +320,27 @@ class BubblewrapSandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextlib.contextmanager
+def _held_by(launcher: LauncherProcess, snapshot: Snapshot) -> Iterator[BubblewrapSnapshot]:
+    """Lend `snapshot`, or, when another launcher or backend holds it, a copy."""
+    if isinstance(snapshot, BubblewrapSnapshot) and snapshot.launcher is launcher:
+        yield snapshot
+        return
+    with _load_into(launcher, snapshot.to_tar()) as copy:
+        yield copy
+
+
+def _load_into(launcher: LauncherProcess, tar: bytes) -> BubblewrapSnapshot:
+    return BubblewrapSnapshot(launcher, launcher.load(read_tar(tar)), SavedShell())
+
+
+def _rows(tree: Tree) -> list[Row]:
+    for path, entry in tree.entries.items():
+        if entry.kind not in _KINDS:
+            raise SandboxError(f"{path} is of kind {entry.kind!r}; a workspace is given {', '.join(_KINDS)} only.")
+    return [(path, entry.kind, entry.mode, entry.data, entry.mtime_s) for path, entry in tree.entries.items()]
 
 
 def _tree(rows: list[Row]) -> Tree:

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from polyathlon.errors import SandboxError, SandboxLost
-from polyathlon.sandbox.client import Ending, Lease, ended
+from polyathlon.sandbox.client import Lease
+from polyathlon.sandbox.line import Ending, ended
 from polyathlon.sandbox.protocol import Command, Limits, Reason, Report
 from polyathlon.sandbox.streams import Stream, Watch, drain, watch
 

@@ -106,8 +106,10 @@ class SandboxRecord:
 class Snapshot(Protocol):
     """The files of a sandbox at one moment, as layers that never change. It outlives the sandbox it was taken of.
 
-    Files alone: `/workspace`, with modes, times, links and attributes. No process, no memory, no open descriptor; and
-    neither `/tmp` nor `/dev/shm`.
+    Files, with modes, times, links and attributes, and the shell's directory and variables: no process, no memory, no
+    open descriptor. What goes on from it, by `restore` and `fork`, finds `/tmp` and `/dev/shm` as they were too. What
+    leaves the episode has `/workspace` alone: `Room.open`, where a judge's programs shall find no file that a policy
+    left in their home, `to_tar`, and `layers`.
     """
 
     @property
@@ -116,7 +118,15 @@ class Snapshot(Protocol):
         ...
 
     def to_tar(self) -> bytes:
-        """Return all layers as one tar, with whiteouts and extended attributes: `Room.load` opens it anywhere."""
+        """Return all layers as one tar, with whiteouts and extended attributes: `Room.load` opens it anywhere.
+
+        Pipes and sockets are left out. It costs what the files weigh, as `layers` does at the first call.
+
+        Raises:
+            SandboxError: folders are nested deeper than 256, or all names together take more than 64 MiB.
+            SandboxLost: whatever held the snapshot is gone.
+
+        """
         ...
 
     def close(self) -> None:
@@ -263,8 +273,8 @@ class Sandbox(Protocol):
     def snapshot(self) -> Snapshot:
         """Freeze the files as they are and return them. The cost does not grow with the workspace.
 
-        Kills every process first: their memory is not kept. The shell's next command starts in a fresh shell, in the
-        same directory, with its exported variables.
+        Kills every process first: their memory is not kept. The shell's next command starts in a fresh shell that takes
+        over its directory, variables, functions, aliases and options, but no job.
 
         Raises:
             SandboxRefused: this backend has no snapshots.
@@ -273,11 +283,26 @@ class Sandbox(Protocol):
         ...
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Set `/workspace` back to `snapshot`; kills every process, and empties `/tmp` and `/dev/shm`."""
+        """Set `/workspace`, `/tmp` and `/dev/shm` back to `snapshot`, and kill every process.
+
+        The shell goes on with the directory, variables and so on that it had at the snapshot.
+
+        Raises:
+            SandboxError: the snapshot is closed, or holds more than this sandbox may.
+            SandboxRefused: this backend has no snapshots.
+
+        """
         ...
 
     def fork(self) -> Sandbox:
-        """Return a new sandbox on the same files, as by `snapshot`, with the same limits. Neither sees the other's."""
+        """Return a new sandbox that goes on from here as this one does, as by `snapshot`, with the same limits.
+
+        Both start with the same files and the same state of the shell; from then on neither sees the other's.
+
+        Raises:
+            SandboxRefused: this backend has no snapshots.
+
+        """
         ...
 
     def usage(self) -> Usage:
@@ -314,8 +339,12 @@ class Room(Protocol):
         limits: Limits | None = None,
         packages: tuple[str, ...] = (),
         needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
     ) -> Sandbox:
         """Return a fresh sandbox whose `/workspace` holds `files`. Close it, or use it in a `with` block.
+
+        `readonly` is at `/judge`, where no program of the sandbox can write: hidden tests, beside files that a policy
+        made. It counts towards the limits.
 
         `packages` are import names, such as ("numpy", "trimesh"), that `python3` inside can import, with nothing else
         that is installed here. `needs` names capabilities of the backend record without which a task makes no sense,

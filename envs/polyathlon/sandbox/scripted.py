@@ -9,7 +9,10 @@ from typing import Self
 
 from polyathlon.errors import SandboxError, SandboxLost
 from polyathlon.patch import apply_patch
-from polyathlon.sandbox.protocol import Command, Limits, Report, SandboxRecord, Usage
+from polyathlon.sandbox.launcher.digests import digest_nodes
+from polyathlon.sandbox.protocol import Command, Limits, Report, SandboxRecord, Snapshot, Usage
+from polyathlon.sandbox.snapshot_tar import read_tar, write_tar
+from polyathlon.sandbox.snapshot_tree import layers_tree, tree_steps
 from polyathlon.tree import Entry, Tree
 
 Effect = Callable[[Tree], tuple[Report, Tree]]
@@ -36,18 +39,59 @@ class ScriptedRoom:
 
     def open(
         self,
-        tree: Tree,
+        files: Tree | Snapshot,
         *,
         limits: Limits | None = None,
         packages: tuple[str, ...] = (),
         needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
     ) -> ScriptedSandbox:
-        """Return a fresh sandbox that holds `tree`. Limits hold back nothing here, and whatever it needs is there."""
+        """Return a fresh sandbox that holds `files`; `readonly` is kept beside. Limits hold back nothing here.
+
+        Whatever a task needs is there.
+        """
         del needs
-        sandbox = ScriptedSandbox(self, limits or Limits(), packages)
-        sandbox.put(tree)
+        sandbox = ScriptedSandbox(self, limits or Limits(), packages, readonly=readonly or Tree())
+        sandbox.put(files if isinstance(files, Tree) else _tree_of(files))
         self.opened.append(sandbox)
         return sandbox
+
+    def load(self, tar: bytes) -> ScriptedSnapshot:
+        """Return the snapshot of a tar; see Room.load."""
+        return ScriptedSnapshot(layers_tree(read_tar(tar)))
+
+
+@dataclass(slots=True)
+class ScriptedSnapshot:
+    """The files of a scripted sandbox at one moment: one layer."""
+
+    tree: Tree
+    closed: bool = False
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        return (digest_nodes(tree_steps(self.tree)),)
+
+    def to_tar(self) -> bytes:
+        return write_tar([tree_steps(self.tree)])
+
+    def close(self) -> None:
+        """Note that it was closed. May be called twice."""
+        self.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _tree_of(snapshot: Snapshot) -> Tree:
+    if not isinstance(snapshot, ScriptedSnapshot):
+        return layers_tree(read_tar(snapshot.to_tar()))
+    if snapshot.closed:
+        raise SandboxError("That snapshot is closed.")
+    return snapshot.tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +106,13 @@ class Asked:
 class ScriptedSandbox:
     """One scripted sandbox. `asked` is what it was asked to run, in order."""
 
-    def __init__(self, room: ScriptedRoom, limits: Limits, packages: tuple[str, ...]) -> None:
+    def __init__(self, room: ScriptedRoom, limits: Limits, packages: tuple[str, ...], *, readonly: Tree) -> None:
         self.limits = limits
+        self.readonly = readonly
         self.packages = packages
         self.asked: list[Asked] = []
         self.closed = False
-        self._answers, self._screens = room.answers, room.screens
+        self._room = room
         self._tree = Tree()
 
     def run(
@@ -95,7 +140,7 @@ class ScriptedSandbox:
         self._refuse_when_closed()
         self.asked.append(asked)
         unknown = Report(127, "exit", stderr=f"{asked.command}: not scripted\n".encode())
-        found = self._answers.get(asked.command, unknown)
+        found = self._room.answers.get(asked.command, unknown)
         report, tree = (found, self._tree) if isinstance(found, Report) else found(self._tree)
         if report.wall_s > timeout_s:
             return Report(None, "timeout", wall_s=timeout_s)
@@ -115,9 +160,9 @@ class ScriptedSandbox:
         self._refuse_when_closed()
         line = _line(command)
         self.asked.append(Asked(line))
-        if line not in self._screens:
+        if line not in self._room.screens:
             raise SandboxError(f"{line}: no screens are scripted for it.")
-        return ScriptedTerminal(list(self._screens[line]))
+        return ScriptedTerminal(list(self._room.screens[line]))
 
     def put(self, tree: Tree) -> None:
         """Add `tree` to the files, with the folders it needs."""
@@ -149,6 +194,21 @@ class ScriptedSandbox:
         """Return the files."""
         self._refuse_when_closed()
         return self._tree
+
+    def snapshot(self) -> ScriptedSnapshot:
+        """Return the files as they are."""
+        return ScriptedSnapshot(self.get())
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Set the files back."""
+        self._refuse_when_closed()
+        self._tree = _tree_of(snapshot)
+
+    def fork(self) -> ScriptedSandbox:
+        """Return another one on the same files, that answers from the same table."""
+        other = ScriptedSandbox(self._room, self.limits, self.packages, readonly=self.readonly)
+        other.restore(self.snapshot())
+        return other
 
     def kill(self) -> None:
         """Do nothing: nothing runs."""

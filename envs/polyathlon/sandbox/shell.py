@@ -5,57 +5,64 @@ from __future__ import annotations
 import os
 import select
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from socket import socket
 
-from polyathlon.sandbox.client import Ending, Lease
+from polyathlon.sandbox.client import Lease
 from polyathlon.sandbox.commands import Counts, Pipes, end, kill_reason, options, own_reason, unstarted, utf8
+from polyathlon.sandbox.launcher.wire import memory_file
+from polyathlon.sandbox.line import Ending
 from polyathlon.sandbox.protocol import Limits, Reason, Report
 from polyathlon.sandbox.streams import Stream, Watch, drain, watch
 
+# All that a fresh bash can take over. The directory may have another name by now; the status comes last, so that the
+# first `$?` is right too.
+_TELL_STATE = (
+    "builtin declare -p; builtin declare -f; builtin alias -p; builtin umask -p; builtin shopt -p; builtin set +o; "
+    "builtin trap -p; builtin cd -P . && builtin printf '[[ . -ef $PWD ]] || builtin cd -- %q\\n' \"$PWD\"; "
+    "builtin printf '__status=%d\\n' \"$__status\""
+)
 # `eval` runs with both descriptors closed, so that no child inherits them. Each status carries its command's number:
 # one that a command forged for itself ends nothing but the wait for it.
 # One line, so that bash counts the lines of a command from its own first.
 _LOOP = (
     'cd -- "$1" 2>/dev/null || cd /workspace 2>/dev/null; '
     'set --; shopt -s expand_aliases; __status=0; __restore() { return "$__status"; }; '
+    "IFS= builtin read -r -d '' -u 5 __command; exec 5<&-; "
+    'builtin eval "$__command" 3<&- 4>&- >/dev/null 2>&1; '
     "while builtin read -r -d '' -u 3 __number && [[ $__number != save ]] && "
     "IFS= builtin read -r -d '' -u 3 __command; do __restore; "
-    'builtin eval "$__command" 3<&- 4>&-; __status=$?; '
+    'builtin eval -- "$__command" 3<&- 4>&-; __status=$?; '
     'builtin printf \'%s %d %s\\0\' "$__number" "$__status" "$PWD" >&4; done; '
     # To be killed after this: it waits, so that no trap of its own runs.
-    "{ builtin declare -px; builtin printf '\\0'; } >&4; builtin read -r -u 3"
+    f"{{ {_TELL_STATE}; }} 2>/dev/null >&4; builtin printf '\\0' >&4; builtin read -r -u 3"
 )
 _MAX_STATUS_BYTES = 65536
-_MAX_EXPORTS_BYTES = 262_144
-_SAVE_LIMIT_S = 1.0
+_MAX_STATE_BYTES = 2**20
+_SAVE_LIMIT_S = 2.0
 
 
 @dataclass(frozen=True, slots=True)
 class SavedShell:
-    """What outlives a shell: its directory, and its exported variables as bash declares them.
+    """What outlives a shell: its directory, and the commands that set its variables, functions, options and so on.
 
     Both are the payload's own words, and may say anything. They are given to a shell in a sandbox of the same payload,
     and read nowhere else.
     """
 
     directory: str = "/workspace"
-    exports: bytes = b""
+    state: bytes = b""
 
 
 @dataclass(slots=True)
 class _Bash:
-    """A running bash and our ends of its descriptors.
-
-    `opening` goes before its first command; `unread` is the start of a status; `gone` is its end of file.
-    """
+    """A running bash and our ends of its descriptors. `unread` is the start of a status; `gone` is its end of file."""
 
     line: socket
     pipes: Pipes
     commands: int
     statuses: int
-    opening: bytes = b""
     unread: bytes = b""
     gone: bool = False
 
@@ -69,11 +76,19 @@ class _Bash:
 class BubblewrapShell:
     """The persistent shell of one sandbox. Not thread-safe, but for `expect_death`."""
 
-    def __init__(self, lease: Lease, limits: Limits, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        lease: Lease,
+        limits: Limits,
+        environment: Mapping[str, str],
+        *,
+        mounts: Sequence[str] = (),
+        saved: SavedShell | None = None,
+    ) -> None:
         self._lease = lease
         self._limits = limits
-        self._options = options(environment, directory="/")  # where nobody can be locked out
-        self._saved = SavedShell()
+        self._options = [*mounts, *options(environment, directory="/")]  # where nobody can be locked out
+        self._saved = saved or SavedShell()
         self._num_commands = 0
         self._doomed = False
         self._bash: _Bash | None = self._start()
@@ -102,17 +117,15 @@ class BubblewrapShell:
     def saved(self) -> SavedShell:
         """End the shell and return what the next one can start from. Costs nothing until it is called.
 
-        A shell whose payload has broken it saves its directory alone, within a second.
+        The shell itself tells: one that hangs, or has more than 1 MiB to say, saves its directory alone, in 2 s.
         """
         bash = self._bash
         if bash is None or self._doomed:
             self.close()
             return self._saved
-        exports = b""
-        if _feed(bash.commands, bash.opening + b"save\0", time.monotonic() + _SAVE_LIMIT_S):
-            exports = _read_exports(bash)
+        state = self._tell(bash)
         self.close()
-        self._saved = replace(self._saved, exports=exports)
+        self._saved = replace(self._saved, state=state)
         return self._saved
 
     def start(self, saved: SavedShell) -> None:
@@ -136,6 +149,22 @@ class BubblewrapShell:
             self._bash.close()
             self._bash = None
 
+    def _tell(self, bash: _Bash) -> bytes:
+        """Return what a bash that is asked to save says, b"" when it says nothing whole in time."""
+        deadline_s = time.monotonic() + _SAVE_LIMIT_S
+        if not _feed(bash.commands, b"save\0", deadline_s):
+            return b""
+        said = bash.unread
+        while len(said) < _MAX_STATE_BYTES:
+            seen = watch(bash.pipes.streams, bash.statuses, deadline_s=deadline_s, limits=self._limits)
+            data = os.read(bash.statuses, 65536) if seen.over and not seen.flooded else b""
+            said += data
+            if data.endswith(b"\0"):
+                return said.split(b"\0")[-2]
+            if not data:
+                break
+        return b""
+
     def _last_report(self, bash: _Bash, seen: Watch, output: Stream, before: Counts, started_s: float) -> Report:
         """Return the report of a command that the shell did not outlive."""
         ending = self._end(bash, seen)
@@ -150,8 +179,7 @@ class BubblewrapShell:
     def _converse(self, bash: _Bash, command: str, deadline_s: float, idle_s: float | None) -> tuple[Watch, int | None]:
         """Send `command` and read until its status is there. No status: the shell has ended, or must."""
         self._num_commands += 1
-        text = b"%b%d\0%b\0" % (bash.opening, self._num_commands, utf8(command))
-        bash.opening = b""
+        text = b"%d\0%b\0" % (self._num_commands, utf8(command))
         streams, limits = bash.pipes.streams, self._limits
         if not _feed(bash.commands, text, deadline_s):
             return watch(streams, bash.line, deadline_s=deadline_s, limits=limits, idle_s=idle_s), None
@@ -194,13 +222,14 @@ class BubblewrapShell:
         their_commands, commands = os.pipe()
         statuses, their_statuses = os.pipe()
         nothing = os.open("/dev/null", os.O_RDONLY)
+        state = memory_file("state", self._saved.state + b"\0")
         os.set_blocking(commands, False)
         os.set_blocking(statuses, False)
         pipes = Pipes(1, kept_bytes=self._limits.kept_bytes)
         sink = pipes.sinks[0]
         argv = ["/bin/bash", "--norc", "--noprofile", "-c", _LOOP, "bash", self._saved.directory]
         try:
-            fds = [nothing, sink, sink, their_commands, their_statuses]
+            fds = [nothing, sink, sink, their_commands, their_statuses, state]
             line = self._lease.spawn(argv, self._options, fds, cpu_s=self._limits.cpu_s)
         except BaseException:
             os.close(commands)
@@ -209,11 +238,10 @@ class BubblewrapShell:
             raise
         finally:
             pipes.close_sinks()
-            for fd in (nothing, their_commands, their_statuses):
+            for fd in (nothing, their_commands, their_statuses, state):
                 os.close(fd)
-        exports, self._saved = self._saved.exports, SavedShell(self._saved.directory)
-        opening = b"0\0{ %b\n} >/dev/null 2>&1\0" % exports if exports else b""
-        return _Bash(line, pipes, commands, statuses, opening)
+        self._saved = SavedShell(self._saved.directory)
+        return _Bash(line, pipes, commands, statuses)
 
 
 def _feed(fd: int, text: bytes, deadline_s: float) -> bool:
@@ -232,22 +260,6 @@ def _feed(fd: int, text: bytes, deadline_s: float) -> bool:
         except BlockingIOError:
             continue
     return True
-
-
-def _read_exports(bash: _Bash) -> bytes:
-    """Return what a bash that was asked to save says, b"" when it says nothing whole in time."""
-    poll = select.poll()
-    poll.register(bash.statuses, select.POLLIN)
-    deadline_s = time.monotonic() + _SAVE_LIMIT_S
-    said = bash.unread
-    while len(said) < _MAX_EXPORTS_BYTES and poll.poll(max(0.0, deadline_s - time.monotonic()) * 1000):
-        data = os.read(bash.statuses, 65536)
-        said += data
-        if data.endswith(b"\0"):
-            return said.split(b"\0")[-2]
-        if not data:
-            break
-    return b""
 
 
 def _report(code: int | None, reason: Reason, output: Stream, started_s: float, *, fresh_shell: bool = False) -> Report:

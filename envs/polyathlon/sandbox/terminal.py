@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from polyathlon.errors import SandboxError
-from polyathlon.sandbox.client import ended
 from polyathlon.sandbox.keys import read_key
+from polyathlon.sandbox.line import ended
 
 MAX_COLUMNS, MAX_ROWS = 500, 200
 TERMINAL_ENVIRONMENT = {"TERM": "linux"}

@@ -12,9 +12,10 @@ import time
 from typing import Protocol, runtime_checkable
 
 from polyathlon.errors import SandboxLost
-from polyathlon.sandbox.client import Ending, LauncherProcess, answer_of
+from polyathlon.sandbox.client import LauncherProcess
 from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, own_reason, unstarted
 from polyathlon.sandbox.launcher.wire import memory_file
+from polyathlon.sandbox.line import Ending, answer_of
 from polyathlon.sandbox.protocol import Limits, Report, Room, Usage
 from polyathlon.sandbox.streams import drain, watch
 from polyathlon.sandbox.system import python_command

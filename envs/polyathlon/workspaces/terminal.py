@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from polyathlon.canonical import Json, expect_int, expect_map, expect_text
 from polyathlon.clip import clip_text
-from polyathlon.domain import Evidence, Observation, Task, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, Task, ToolSpec, WorkspaceState
 from polyathlon.errors import DomainError, SandboxLost
 from polyathlon.sandbox.protocol import Report, Room, Sandbox, SandboxRecord
 from polyathlon.toolcall import ShortForm
@@ -95,6 +96,21 @@ class TerminalWorkspace:
     def evidence(self) -> Evidence:
         tree = self._start if self._sandbox is None else self._sandbox.get()
         return Evidence(answer=self._answer, ledger=self._toolbox.ledger, tree=tree)
+
+    def snapshot(self) -> WorkspaceState:
+        files = None if self._sandbox is None else self._sandbox.snapshot()
+        return WorkspaceState((self._answer, self._toolbox.ledger), files)
+
+    def restore(self, state: WorkspaceState) -> None:
+        self._answer, ledger = cast(tuple[str | None, tuple[Call, ...]], state.values)
+        self._toolbox.go_back(ledger)
+        if state.files is not None:
+            if self._sandbox is None:
+                self._sandbox = self._room.open(Tree())
+            self._sandbox.restore(state.files)
+        elif self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None
 
     def close(self) -> None:
         self._closed = True

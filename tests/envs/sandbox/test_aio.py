@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import NoReturn
 
 import pytest
 
@@ -120,7 +121,7 @@ def test_any_room_will_do_and_a_refusal_is_told() -> None:
             return (await sandbox.run(["ls"])).stdout
 
     class Refusing(ScriptedRoom):
-        def open(self, *_: object, **__: object) -> None:  # type: ignore[override]  # it never opens
+        def open(self, *_: object, **__: object) -> NoReturn:
             raise SandboxRefused("none here")
 
     async def refused() -> None:

@@ -16,7 +16,7 @@ from polyathlon.sandbox.protocol import Limits
 from polyathlon.tree import Tree
 
 MB = 2**20
-PREFIX = re.compile(rb"^(?:bash|/bin/bash|environment): (?:eval: |-c: )?line \d+: ", re.MULTILINE)
+PREFIX = re.compile(rb"(?:bash|/bin/bash|environment): (?:eval: |-c: )?line \d+: ")
 PROCESS = re.compile(rb"^bash: +\d+ (?=[A-Z])", re.MULTILINE)
 CHECKED = settings(
     max_examples=25,
@@ -157,6 +157,8 @@ commands = st.one_of(
 @example(here_document(["$HOME `ls` \\", "'\"", ""]))
 @example("kill -9 $$")
 @example("echo a\nif")
+@example("printf x\nif")
+@example("-0")
 @example("trap 'echo bye; exit 5' EXIT; exit 2")
 def test_output_and_status_are_those_of_bash(roomy: BubblewrapSandbox, command: str) -> None:
     assert found(roomy, command) == expected(command)

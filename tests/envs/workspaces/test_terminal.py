@@ -8,7 +8,7 @@ import pytest
 from polyathlon import Entry, Json, Tree
 from polyathlon.errors import DomainError, SandboxLost
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Limits, Sandbox
+from polyathlon.sandbox.protocol import Limits, Sandbox, Snapshot
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.workspaces.terminal import TerminalWorkspace, read_tree
 
@@ -31,9 +31,20 @@ class CountingRoom:
     def __init__(self) -> None:
         self.opened = 0
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> Sandbox:
         self.opened += 1
-        return default_room().open(tree, limits=limits, packages=packages)
+        return default_room().open(files, limits=limits, packages=packages, needs=needs, readonly=readonly)
+
+    def load(self, tar: bytes) -> Snapshot:
+        return default_room().load(tar)
 
 
 def test_a_command_shows_status_directory_and_both_streams_in_order(terminal: TerminalWorkspace) -> None:

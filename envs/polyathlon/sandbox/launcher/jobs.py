@@ -48,6 +48,8 @@ class Job:
     ending: bool = False
     reaped_cpu_s: float = 0.0
     seen_cpu_s: float = 0.0
+    conclude: Callable[[], None] | None = None
+    """What answers on `line` once it has ended, in place of its status."""
 
     def read_report(self) -> None:
         """Take in what bwrap has written so far: its first process, and at the end the exit code."""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import dataclasses
 import json
 import marshal
-import math
 import os
 import resource
 import selectors
@@ -15,52 +13,21 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from . import cgroups, kernel, wire
+from . import cgroups, kernel, layers, wire
 from .box import Amounts, Box, User, claim_user, open_box
+from .cpus import Cpus
+from .frozen import Frozen, start_stacking
 from .jobs import Bwrap, Job, Order, fork
+from .leases import Kept, Lease, Refused, tell
+from .shelf import Shelf
 from .template import build_template
-from .watchdog import Watchdog, watchdog_for
+from .watchdog import watchdog_for
 from .zygote import Judgement, WarmPython
 
 _TICK_S = 0.25
 _WATCHED_TICK_S = 0.1  # where a sum over processes is the limit, it must be taken often
 _ENDING_TICK_S = 0.02
-
-
-@dataclass(slots=True)
-class Lease:
-    """A box and the socket of its owner: when that closes, the box goes. `emptied` are told when no command runs."""
-
-    line: socket.socket
-    box: Box
-    watchdog: Watchdog | None
-    jobs: list[Job] = field(default_factory=list)
-    emptied: list[socket.socket] = field(default_factory=list)
-    closing: bool = False
-    num_jobs: int = 0
-    ended_cpu_s: float = 0.0
-
-    @property
-    def commands(self) -> list[Job]:
-        """What runs for the payload: not what reads or writes its files for the owner."""
-        return [job for job in self.jobs if job.order is not None]
-
-    def check(self) -> None:
-        """Kill what has used up its CPU seconds; what has used too much memory, where the kernel does not."""
-        commands = self.commands
-        for job in commands:
-            job.read_report()
-        watched = self.watchdog.look([job.init for job in commands]) if self.watchdog is not None else []
-        spent_s = self.box.group.cpu_s()
-        each_s = watched if spent_s is None else [job.cpu_s() for job in commands]
-        all_spent = (self.ended_cpu_s + sum(watched) if spent_s is None else spent_s) > self.box.amounts.cpu_s
-        for job, used_s in zip(commands, each_s, strict=True):
-            job.seen_cpu_s = used_s
-            if all_spent or (job.order is not None and used_s > job.order.cpu_s):
-                job.cpu_spent = True
-                job.kill()
 
 
 class Launcher:
@@ -78,8 +45,9 @@ class Launcher:
         cgroups.sweep(self._parents)
         self._mark = cgroups.owner_mark()
         self._num_boxes = 0
-        self._cpus = sorted(os.sched_getaffinity(0))
-        self._leases: list[Lease] = []
+        self._cpus = Cpus()
+        self._shelf = Shelf(keep=self._keep, add=self._add, close=self._close)
+        self._leases: list[Lease | Kept] = []
         self._selector = selectors.DefaultSelector()
         self._orphans_cpu_s: dict[int, float] = {}
         self._over = False
@@ -114,7 +82,7 @@ class Launcher:
 
     def _wait_s(self) -> float | None:
         """Return how long to wait for an event: for ever when nothing runs."""
-        running = [lease for lease in self._leases if lease.jobs]
+        running = self._running()
         judging = self._warm is not None and self._warm.busy
         if not running and not judging:
             return None
@@ -125,10 +93,14 @@ class Launcher:
     def _watched(self) -> bool:
         """Whether something runs that no control group counts."""
         judging = self._warm is not None and self._warm.watched
-        return judging or any(lease.jobs and lease.watchdog is not None for lease in self._leases)
+        return judging or any(lease.watchdog is not None for lease in self._running())
+
+    def _running(self) -> list[Lease]:
+        """Return the boxes in which something runs."""
+        return [lease for lease in self._leases if isinstance(lease, Lease) and lease.jobs]
 
     def _tick(self) -> None:
-        running = [lease for lease in self._leases if lease.jobs]
+        running = self._running()
         for lease in running:
             for job in lease.jobs:
                 job.kill_when_deaf()
@@ -149,13 +121,14 @@ class Launcher:
         body, fds = message
         line = socket.socket(fileno=fds[0])
         try:
-            if body.get("op") == "judge":
+            if body["op"] == "judge":
                 self._judge(line, Amounts.read(body), fds[1:])
+            elif body["op"] == "load":
+                self._load(socket.socket(fileno=os.dup(fds[1])), line, fds[2])
             else:
-                self._open(line, Amounts.read(body))
+                self._open(line, body)
         except OSError as error:
-            with contextlib.suppress(OSError):  # the asker may be gone
-                wire.send(line, {"error": str(error)})
+            tell(line, {"error": str(error), "refused": isinstance(error, Refused)})
             line.close()
         finally:
             for fd in fds[1:]:
@@ -172,12 +145,16 @@ class Launcher:
             self._warm.close()
             self._warm = None
 
-    def _hold(self, amounts: Amounts, undo: contextlib.ExitStack) -> tuple[User, cgroups.Group]:
-        """Return a user and control groups that nobody else has; `undo` gives them back."""
+    def _claim(self, undo: contextlib.ExitStack, below: Frozen | None = None) -> User:
+        """Return the user of `below`, or one that nobody else has; `undo` gives it back."""
         self._num_boxes += 1
-        user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
-        if user.claim is not None:
-            undo.callback(user.claim.close)
+        start = os.getpid() * 64 + self._num_boxes
+        user = below.user.share() if below is not None else claim_user(self._first_uid, start)
+        undo.callback(user.free)
+        return user
+
+    def _group(self, amounts: Amounts, undo: contextlib.ExitStack) -> cgroups.Group:
+        """Return control groups that nobody else has; `undo` gives them back."""
         group = cgroups.make_group(
             self._parents,
             f"{self._mark}{self._num_boxes}",
@@ -186,22 +163,29 @@ class Launcher:
             cores=amounts.cores,
         )
         undo.callback(group.remove)
-        return user, group
+        return group
 
     def _judge(self, line: socket.socket, amounts: Amounts, streams: list[int]) -> None:
         """Have the warm Python fork a judge; `line` is told how it ended."""
         with contextlib.ExitStack() as undo:
             if self._warm is None:
                 self._warm = WarmPython(self._plan, self._selector)
-            user, group = self._hold(amounts, undo)
+            user, group = self._claim(undo), self._group(amounts, undo)
             undo.pop_all()
         judgement = Judgement(line, -1, amounts, user, group, cpus=self._choose_cpus(amounts.cores))
         self._warm.judge(judgement, streams, first_uid=self._first_uid)
 
-    def _open(self, line: socket.socket, amounts: Amounts) -> None:
+    def _open(self, line: socket.socket, body: dict[str, object]) -> None:
+        amounts = Amounts.read(body)
+        below = self._shelf.find(body, amounts) if "snapshot" in body else None
         with contextlib.ExitStack() as undo:
-            user, group = self._hold(amounts, undo)
-            box, workspace = open_box(self._at, amounts, user, group)
+            user, group = self._claim(undo, below), self._group(amounts, undo)
+            if below is None:
+                box, top = open_box(self._at, amounts, user, group)
+            else:
+                stack = layers.stack if body["op"] == "fork" else layers.stack_afresh
+                made = start_stacking(below, amounts.place(self._at, user), stack).take()
+                box, top = Box(self._at, amounts, user, group, made.world, made.layers), made.top
             undo.pop_all()
         counters = {name: path for name, path in dataclasses.asdict(group.counters).items() if path}
         watchdog = watchdog_for(group.counters, memory_bytes=amounts.memory_bytes)
@@ -211,22 +195,25 @@ class Launcher:
         self._leases.append(lease)
         self._watch(line, lambda: self._on_lease(lease))
         fds = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in counters.values()]
-        wire.send(line, {"uid": user.uid, "counters": list(counters)}, [workspace, *fds])
-        for fd in (workspace, *fds):
-            os.close(fd)
+        answer = {"uid": user.uid, "counters": list(counters), **layers.weight(box.layers)}
+        tell(line, answer, [top, *fds])
 
-    def _on_lease(self, lease: Lease) -> None:
+    def _load(self, owner: socket.socket, line: socket.socket, trees: int) -> None:
+        with contextlib.ExitStack() as undo:
+            self._shelf.load(self._at, self._claim(undo), (owner, line), trees)
+            undo.pop_all()
+
+    def _keep(self, kept: Kept) -> None:
+        self._leases.append(kept)
+        self._watch(kept.line, lambda: self._on_lease(kept))
+
+    def _on_lease(self, lease: Lease | Kept) -> None:
         message = wire.receive(lease.line)
         if message is None:
             self._close(lease)
             return
         body, fds = message
         line = socket.socket(fileno=fds[0])
-        if body["op"] == "kill":
-            lease.emptied.append(line)
-            for job in lease.commands:
-                job.kill()
-            return
         try:
             job = self._start(lease, line, body, fds[1:])
         except OSError as error:  # out of processes, memory or descriptors: this command is lost, not the launcher
@@ -234,42 +221,47 @@ class Launcher:
                 line.send(json.dumps({"error": str(error)}).encode("ascii"))
             line.close()
         else:
-            lease.jobs.append(job)
-            self._watch(line, lambda: self._on_job(job))
+            if job is not None:
+                self._add(lease, job)
         finally:
             for fd in fds[1:]:
                 os.close(fd)
 
-    def _start(self, lease: Lease, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job:
+    def _add(self, lease: Lease | Kept, job: Job) -> None:
+        lease.jobs.append(job)
+        self._watch(job.line, lambda: self._on_job(job))
+
+    def _start(self, lease: Lease | Kept, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job | None:
+        """Return the job that does what is asked, or None when something else has to end first."""
+        if isinstance(lease, Kept):
+            frozen = lease.frozen
+            assert frozen is not None, "its owner is told of it once it is made"
+            return fork(line, lambda: frozen.digest(fds[0]) if body["op"] == "digest" else frozen.read(fds[0]))
         box = lease.box
-        if body["op"] == "spawn":
-            lease.num_jobs += 1
-            cpu_s = min(box.amounts.cpu_s, float(str(body["cpu_s"])))
-            order = Order(_words(body["command"]), _words(body["options"]), cpu_s, self._choose_cpus(box.amounts.cores))
-            return self._bwrap.spawn(box, line, order, fds, str(lease.num_jobs))
-        if body["op"] == "read":
-            paths = None if body["paths"] is None else _words(body["paths"])
-            return fork(line, lambda: box.read(paths, fds[0]))
-        with open(fds[1], "rb", closefd=False) as file:
-            file.seek(0)
-            rows, removed = marshal.load(file)  # from the trainer, never from a payload
-        if body["op"] == "change":
-            return fork(line, lambda: box.change(rows, removed, fds[0]))
-        return fork(line, lambda: box.write(rows, fds[0]))
+        match body["op"]:
+            case "spawn":
+                lease.num_jobs += 1
+                cpu_s = min(box.amounts.cpu_s, float(str(body["cpu_s"])))
+                cpus = self._choose_cpus(box.amounts.cores)
+                order = Order(_words(body["command"]), _words(body["options"]), cpu_s, cpus)
+                return self._bwrap.spawn(box, line, order, fds, str(lease.num_jobs))
+            case "kill":
+                lease.kill(line)
+            case "snapshot":
+                owner = socket.socket(fileno=os.dup(fds[0]))
+                lease.when_idle(line, lambda: self._shelf.freeze(lease, line, owner))
+            case "restore":
+                lease.when_idle(line, lambda: self._shelf.restore(lease, line, body))
+            case "digest":
+                below = Frozen(box.at, box.user, box.world, box.layers)
+                return fork(line, lambda: below.digest(fds[0]))
+            case _:
+                return _start_on_files(box, line, body, fds)
+        return None
 
     def _choose_cpus(self, cores: float) -> frozenset[int]:
-        """Return the CPUs that the fewest commands are bound to, `cores` rounded up; none where all may be used.
-
-        What is bound can unbind itself. It is the quota that holds; this makes `nproc` tell the truth about it.
-        """
-        count = max(1, math.ceil(cores))
-        if count >= len(self._cpus):
-            return frozenset()
-        orders = [job.order.cpus for lease in self._leases for job in lease.jobs if job.order is not None]
-        judges = self._warm.cpus if self._warm is not None else []
-        bound = collections.Counter(cpu for cpus in (*orders, *judges) for cpu in cpus)
-        self._cpus = self._cpus[1:] + self._cpus[:1]  # among equals, another one each time
-        return frozenset(sorted(self._cpus, key=lambda cpu: bound[cpu])[:count])
+        orders = [job.order.cpus for lease in self._running() for job in lease.jobs if job.order is not None]
+        return self._cpus.choose(cores, bound=[*orders, *(self._warm.cpus if self._warm is not None else ())])
 
     def _on_job(self, job: Job) -> None:
         """Any word on a job's line, or its end, means: kill it. "end" asks it to end by itself first."""
@@ -296,32 +288,34 @@ class Launcher:
         for lease in list(self._leases):
             for job in [job for job in lease.jobs if job.status is not None]:
                 self._finish(lease, job)
-            if lease.emptied and not lease.commands:
-                while lease.emptied:
-                    with lease.emptied.pop() as asker, contextlib.suppress(OSError):
-                        asker.send(b"gone")
+            if isinstance(lease, Lease):
+                lease.go_on()
             if lease.closing and not lease.jobs:
                 self._free(lease)
         self._orphans_cpu_s.clear()
 
-    def _finish(self, lease: Lease, job: Job) -> None:
+    def _finish(self, lease: Lease | Kept, job: Job) -> None:
         """Tell the waiter once the whole tree is gone: bwrap may end a moment before the processes it leaves us."""
         started = job.finish()
         if job.init is not None:
             job.reaped_cpu_s += self._orphans_cpu_s.get(job.init, 0.0)
         cpu_s = job.cpu_s()
-        lease.ended_cpu_s += cpu_s
+        if isinstance(lease, Lease):
+            lease.ended_cpu_s += cpu_s
         if job.group is not None:
             job.group.remove()
         answer = {"status": job.status, "started": started, "cpu_spent": job.cpu_spent, "cpu_s": cpu_s}
         with contextlib.suppress(OSError):
-            job.line.send(json.dumps(answer).encode("ascii"))
+            if job.conclude is not None:
+                job.conclude()
+            else:
+                job.line.send(json.dumps(answer).encode("ascii"))
         with contextlib.suppress(KeyError):
             self._selector.unregister(job.line)
         job.line.close()
         lease.jobs.remove(job)
 
-    def _close(self, lease: Lease) -> None:
+    def _close(self, lease: Lease | Kept) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(lease.line)
         lease.closing = True
@@ -330,12 +324,12 @@ class Launcher:
         if not lease.jobs:
             self._free(lease)
 
-    def _free(self, lease: Lease) -> None:
+    def _free(self, lease: Lease | Kept) -> None:
+        if isinstance(lease, Kept):
+            self._shelf.forget(lease)
         if lease in self._leases:
             self._leases.remove(lease)
-            lease.box.free()
-            if lease.watchdog is not None:
-                lease.watchdog.close()
+            lease.free()
             lease.line.close()
 
 
@@ -357,6 +351,19 @@ def main() -> None:
         return
     wire.send(control, {"controllers": launcher.controllers})
     launcher.serve()
+
+
+def _start_on_files(box: Box, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job:
+    """Return the child that reads or writes the files of `box`."""
+    if body["op"] == "read":
+        paths = None if body["paths"] is None else _words(body["paths"])
+        return fork(line, lambda: box.read(paths, fds[0]))
+    with open(fds[1], "rb", closefd=False) as file:
+        file.seek(0)
+        rows, removed = marshal.load(file)  # from the trainer, never from a payload
+    if body["op"] == "change":
+        return fork(line, lambda: box.change(rows, removed, fds[0]))
+    return fork(line, lambda: box.write(rows, fds[0], folder=str(body["folder"])))
 
 
 def _wait_any() -> tuple[int, int, float] | None:

@@ -85,8 +85,7 @@ class Judgement:
         """Give its user and its groups back, and return True, once the last of its processes has been waited for."""
         if not self.group.removed():
             return False
-        if self.user.claim is not None:
-            self.user.claim.close()
+        self.user.free()
         return True
 
     def free(self) -> None:
