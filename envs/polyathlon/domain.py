@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 
 from polyathlon.canonical import Json, check_json
 from polyathlon.errors import DomainError
-from polyathlon.sandbox.protocol import Room
+from polyathlon.sandbox.protocol import Room, Snapshot
 from polyathlon.tree import Tree
 
 Split = Literal["train", "test"]
@@ -134,6 +134,35 @@ class Workspace(Protocol):
 
     def close(self) -> None:
         """Free everything. May be called twice."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceState:
+    """A workspace at one moment, to go back to any number of times. `values` is its own affair, and never changed.
+
+    `files` is a snapshot of its sandbox, None where none was open.
+    """
+
+    values: object
+    files: Snapshot | None = None
+
+
+@runtime_checkable
+class BranchingWorkspace(Workspace, Protocol):
+    """A workspace that can go back: what makes an episode one that `DomainEnv.fork` can branch."""
+
+    def snapshot(self) -> WorkspaceState:
+        """Return what is needed to go on from here, here or in another workspace of the same task.
+
+        Raises:
+            SandboxRefused: its sandboxes have no snapshots.
+
+        """
+        ...
+
+    def restore(self, state: WorkspaceState) -> None:
+        """Go back to `state`: from here on, all is as it was from there on."""
         ...
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import asdict, replace
-from typing import Any, Literal, cast, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, Self, cast, get_args
 
 import gymnasium as gym
 
@@ -12,6 +13,7 @@ from polyathlon.catalog import did_you_mean
 from polyathlon.clip import clip_text
 from polyathlon.domain import (
     MAX_PARTIAL_REWARD,
+    BranchingWorkspace,
     Domain,
     Evidence,
     Observation,
@@ -20,15 +22,38 @@ from polyathlon.domain import (
     Verdict,
     Verifier,
     Workspace,
+    WorkspaceState,
 )
 from polyathlon.drawing import TaskKey, draw_task
-from polyathlon.errors import EpisodeLost, LostKind, SandboxError, TaskError, VerifierError
+from polyathlon.errors import DomainError, EpisodeLost, LostKind, SandboxError, SandboxLost, TaskError, VerifierError
 from polyathlon.registration import load_domain, registry
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Room
+from polyathlon.sandbox.protocol import Room, SandboxRecord
 from polyathlon.spaces import TextSpace
 
 Lost = Literal["raise", "truncate"]
+
+
+@dataclass(frozen=True, slots=True)
+class EpisodeSnapshot:
+    """An episode at one moment, to go back to any number of times until it is closed."""
+
+    task: Task
+    workspace: WorkspaceState
+    turn: int
+    paid: float
+    progress: float
+
+    def close(self) -> None:
+        """Free its files. May be called twice."""
+        if self.workspace.files is not None:
+            self.workspace.files.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
 
 class DomainEnv(gym.Env[str, str]):
@@ -72,6 +97,7 @@ class DomainEnv(gym.Env[str, str]):
         self._paid = 0.0
         self._progress = 0.0
         self._evidence: Evidence | None = None
+        self._sandbox_record: SandboxRecord | None = None
         self.observation_space = TextSpace()
         self.action_space = TextSpace()
 
@@ -84,6 +110,14 @@ class DomainEnv(gym.Env[str, str]):
     def evidence(self) -> Evidence | None:
         """What the last finished episode left behind, to store and to judge again; None before one has ended."""
         return self._evidence
+
+    @property
+    def sandbox_record(self) -> SandboxRecord | None:
+        """What the last finished episode's sandbox was and used; None where there was none. No two runs use the same.
+
+        So it is no part of `info`, which is equal in every run.
+        """
+        return self._sandbox_record
 
     def reset(self, *, seed: int | None = None, options: Mapping[str, Any] | None = None) -> tuple[str, dict[str, Any]]:
         """Begin an episode. The same seed, level and split give the same task in every process.
@@ -107,6 +141,7 @@ class DomainEnv(gym.Env[str, str]):
         self._task = task
         self._judging = self._domain if verifier is None else replace(self._domain, verifier=verifier)
         self._turn, self._paid, self._progress, self._evidence = 0, 0.0, 0.0, None
+        self._sandbox_record = None
         workspace = self._workspace = self._domain.open_workspace(task, self._room)
         tools = [asdict(tool) for tool in workspace.tools]
         info = {"task": task.id, "level": task.level, "split": task.split, "instructions": workspace.instructions}
@@ -139,6 +174,74 @@ class DomainEnv(gym.Env[str, str]):
             return self._end(task, evidence, observation)
         return clip_text(observation.text), reward, False, False, {"error": observation.error}
 
+    def snapshot(self) -> EpisodeSnapshot:
+        """Return the episode as it stands: the task, and all that `step` has changed. Close it, or use it in a `with`.
+
+        It does not end the episode, but a sandbox's running processes: see docs/sandboxes.md for what is kept.
+
+        Raises:
+            DomainError: this domain's workspace cannot go back.
+            EpisodeLost: the sandbox broke.
+            SandboxRefused: the sandbox's backend has no snapshots.
+            gymnasium.error.ResetNeeded: the episode is over, or none has begun.
+
+        """
+        task, workspace = self._task, self._workspace
+        if task is None or workspace is None:
+            raise gym.error.ResetNeeded("The episode is over, or none has begun. Call reset() first.")
+        try:
+            state = _branching(self._entry.id, workspace).snapshot()
+        except SandboxLost as error:
+            raise self._lost_to(task, error) from error
+        return EpisodeSnapshot(task, state, self._turn, self._paid, self._progress)
+
+    def restore(self, snapshot: EpisodeSnapshot) -> None:
+        """Go back to `snapshot`, of this environment or another one of the same domain; it can be used again.
+
+        Raises:
+            DomainError: this domain's workspace cannot go back.
+            EpisodeLost: the sandbox broke.
+            ValueError: the snapshot is of another domain.
+
+        """
+        task = snapshot.task
+        if not task.id.startswith(f"{self._entry.id}:"):
+            raise ValueError(f"The snapshot is of {task.id}; this environment is {self._entry.id}.")
+        if self._workspace is None or self._task is not task:
+            self._close_workspace()
+            self._workspace = self._domain.open_workspace(task, self._room)
+        self._task, self._evidence, self._sandbox_record = task, None, None
+        self._turn, self._paid, self._progress = snapshot.turn, snapshot.paid, snapshot.progress
+        try:
+            _branching(self._entry.id, self._workspace).restore(snapshot.workspace)
+        except SandboxLost as error:
+            raise self._lost_to(task, error) from error
+
+    def fork(self) -> DomainEnv:
+        """Return another environment in which this episode goes on from here, by itself: continue both alike, and both
+        give the same. Close it too.
+
+        Raises: as `snapshot` does.
+
+        """
+        with self.snapshot() as snapshot:
+            other = DomainEnv(
+                self._entry.id,
+                level=self._level,
+                split=self._split,
+                shaping=self._shaping,
+                lost=self._lost,
+                room=self._room,
+            )
+            try:
+                other.restore(snapshot)
+            except BaseException:
+                other.close()
+                raise
+        other._judging = self._judging
+        other.np_random = copy.deepcopy(self.np_random)
+        return other
+
     def close(self) -> None:
         """Free the workspace. May be called twice."""
         self._close_workspace()
@@ -168,6 +271,10 @@ class DomainEnv(gym.Env[str, str]):
         if self._lost == "raise":
             raise EpisodeLost(message, kind)
         return message, 0.0, False, True, {"error": True, "valid": False, "lost": kind, "verdict": verdict.as_dict()}
+
+    def _lost_to(self, task: Task, error: SandboxLost) -> EpisodeLost:
+        self._close_workspace()
+        return EpisodeLost(f"{task.id}: sandbox: {error}. The episode is invalid and must be discarded.", "sandbox")
 
     def _step_reward(self, task: Task, evidence: Evidence) -> float:
         progress = getattr(self._judging.verifier, "progress", None)
@@ -200,8 +307,27 @@ class DomainEnv(gym.Env[str, str]):
 
     def _close_workspace(self) -> None:
         if self._workspace is not None:
+            self._sandbox_record = record_of(self._workspace)
             self._workspace.close()
             self._workspace = None
+
+
+def record_of(workspace: Workspace) -> SandboxRecord | None:
+    """Return what the sandbox of `workspace` is and has used so far; None where it has none, or has lost it."""
+    try:
+        record: SandboxRecord | None = getattr(workspace, "sandbox_record", None)
+    except SandboxError:
+        return None
+    return record
+
+
+def _branching(domain_id: str, workspace: Workspace) -> BranchingWorkspace:
+    if not isinstance(workspace, BranchingWorkspace):
+        raise DomainError(
+            f"{domain_id}: a {type(workspace).__name__} cannot go back, so its episodes cannot branch. Give it "
+            "snapshot() and restore(), as polyathlon.domain.BranchingWorkspace says."
+        )
+    return workspace
 
 
 def judge_evidence(domain: Domain, task: Task, evidence: Evidence, room: Room) -> tuple[Verdict, LostKind]:

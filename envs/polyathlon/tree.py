@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import itertools
+import os
+import tarfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
 from polyathlon.canonical import Json, canonical_json
+
+MAX_TAR_BYTES = 1 << 30
+MAX_TAR_ENTRIES = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,51 @@ class Tree:
         gone = tuple(f"{path}/" for path in paths)
         return Tree({p: e for p, e in self.entries.items() if p not in paths and not p.startswith(gone)})
 
+    @classmethod
+    def from_tar(cls, data: bytes, *, max_bytes: int = MAX_TAR_BYTES, max_entries: int = MAX_TAR_ENTRIES) -> Tree:
+        """Return the tree in a tar that nobody vouches for. Owners are not read; a hard link becomes a file of its own.
+
+        `max_bytes` bounds the files in sum, hard links counted each time.
+
+        Raises:
+            ValueError: it is no whole, uncompressed tar, is too large, or has an entry that no tree may have: a path
+                out of it, a link out of it, a path below a link or a file, one path twice, a device, a pipe, a file
+                with holes.
+
+        """
+        reading = _Reading(max_bytes)
+        try:
+            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+                for number, member in enumerate(archive):
+                    if number >= max_entries:
+                        raise ValueError(f"The archive has more than {max_entries} entries.")
+                    reading.take(archive, member)
+        except (tarfile.TarError, EOFError, OverflowError, RecursionError) as error:
+            raise ValueError(f"The archive is no whole, uncompressed tar: {error}.") from error
+        return cls(reading.entries)
+
+    def to_tar(self) -> bytes:
+        """Return this tree as a tar: equal trees with equal times, equal bytes.
+
+        Raises:
+            ValueError: it has an entry of kind "other", which no archive can hold.
+
+        """
+        kinds = {"file": tarfile.REGTYPE, "dir": tarfile.DIRTYPE, "symlink": tarfile.SYMTYPE}
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w:", format=tarfile.PAX_FORMAT) as archive:
+            for path, entry in sorted(self.entries.items()):
+                if entry.kind not in kinds:
+                    raise ValueError(f"{path!r} is of kind {entry.kind!r}; an archive holds files, folders and links.")
+                member = tarfile.TarInfo(path)
+                member.type, member.mode, member.mtime = kinds[entry.kind], entry.mode, entry.mtime_s
+                if entry.kind == "symlink":
+                    member.linkname = os.fsdecode(entry.data)
+                else:
+                    member.size = len(entry.data)
+                archive.addfile(member, io.BytesIO(entry.data))
+        return out.getvalue()
+
     def digest(self) -> str:
         """Return the SHA-256 over paths, kinds, modes and contents: equal trees, equal digests."""
         rows: Json = [
@@ -82,6 +134,78 @@ class Tree:
             for path, entry in sorted(self.entries.items())
         ]
         return hashlib.sha256(canonical_json(rows).encode("ascii")).hexdigest()
+
+
+@dataclass(slots=True)
+class _Reading:
+    """What has been read of a tar. `above` are the folders that hold something, named in it or not."""
+
+    left_bytes: int
+    entries: dict[str, Entry] = field(default_factory=dict)
+    above: set[str] = field(default_factory=set)
+
+    def take(self, archive: tarfile.TarFile, member: tarfile.TarInfo) -> None:
+        path = _plain(member.name)
+        if path == "" and member.isdir():
+            return  # the top itself
+        _check_path(path)
+        entry = self._read(archive, member, path)
+        if path in self.entries:
+            raise ValueError(f"{path!r} is there twice.")
+        if entry.kind != "dir" and path in self.above:
+            raise ValueError(f"{path!r} is no folder, and something lies below it.")
+        for folder in _above(path):
+            if folder in self.entries and self.entries[folder].kind != "dir":
+                raise ValueError(f"{path!r} lies below {folder!r}, which is no folder.")
+            self.above.add(folder)
+        self.entries[path] = entry
+        self.left_bytes -= len(entry.data)
+
+    def _read(self, archive: tarfile.TarFile, member: tarfile.TarInfo, path: str) -> Entry:
+        mode, mtime_s = member.mode & 0o7777, int(member.mtime)
+        if member.isdir():
+            return Entry("dir", mode, b"", mtime_s)
+        if member.issym():
+            _check_link(path, member.linkname)
+            return Entry("symlink", mode, os.fsencode(member.linkname), mtime_s)
+        if member.islnk():
+            first = self.entries.get(_plain(member.linkname))
+            if first is None or first.kind != "file":
+                raise ValueError(f"{path!r} is a hard link to {member.linkname[:200]!r}, which is no file before it.")
+            self._make_room(path, len(first.data))
+            return first
+        if not member.isreg() or member.issparse():
+            raise ValueError(f"{path!r} is a device, a pipe or a file with holes; a tree has files, folders and links.")
+        self._make_room(path, member.size)
+        file = archive.extractfile(member)
+        content = b"" if file is None else file.read()
+        if len(content) != member.size:
+            raise ValueError(f"{path!r} should have {member.size} bytes, and the archive ends before.")
+        return Entry("file", mode, content, mtime_s)
+
+    def _make_room(self, path: str, num_bytes: int) -> None:
+        if num_bytes > self.left_bytes:
+            raise ValueError(f"{path!r}: the files of the archive are too large in sum.")
+
+
+def _plain(path: str) -> str:
+    """Return a path of a tar without its "./"."""
+    return "/".join(part for part in path.split("/") if part != ".")
+
+
+def _above(path: str) -> Iterator[str]:
+    """Yield the folders above `path`, the nearest first."""
+    while path := path.rpartition("/")[0]:
+        yield path
+
+
+def _check_link(path: str, target: str) -> None:
+    """Refuse a link that leaves the tree, whatever else is a link in it: ".." may only stand at its start."""
+    parts = target.split("/")
+    climbs = sum(1 for _ in itertools.takewhile(lambda part: part in ("..", "."), parts))
+    height = sum(part == ".." for part in parts[:climbs])
+    if not target or "\0" in target or target.startswith("/") or ".." in parts[climbs:] or height > path.count("/"):
+        raise ValueError(f"{path!r} is a link to {target[:200]!r}, which may leave the tree.")
 
 
 def _check_path(path: str) -> None:

@@ -36,9 +36,10 @@ class ColdRoom:
         limits: Limits | None = None,
         packages: tuple[str, ...] = (),
         needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
     ) -> Sandbox:
         self.num_opened += 1
-        return self._room.open(files, limits=limits, packages=packages)
+        return self._room.open(files, limits=limits, packages=packages, needs=needs, readonly=readonly)
 
     def load(self, tar: bytes) -> Snapshot:
         return self._room.load(tar)

@@ -42,6 +42,23 @@ def test_the_reward_comes_at_the_end_with_its_verdict() -> None:
     assert info["valid"]
 
 
+def test_the_record_of_the_sandbox_goes_with_the_episode_and_not_into_info() -> None:
+    env = DomainEnv("polyathlon/terminal.log-triage-v1")
+    infos = [env.reset(seed=1)[1]]
+    before = env.sandbox_record
+    assert before is None
+    infos.append(env.step("```bash\nls\n```")[4])
+    infos.append(env.step('<tool_call>{"name": "submit", "arguments": {"answer": "?"}}</tool_call>')[4])
+    record = env.sandbox_record
+    assert record is not None
+    assert json.loads(json.dumps(record.as_dict()))["layers"] == []
+    assert record.kernel not in str(infos)
+    env.reset(seed=2)
+    after = env.sandbox_record
+    assert after is None
+    env.close()
+
+
 def test_a_step_before_reset_and_after_the_end_asks_for_a_reset() -> None:
     env = DomainEnv(ID)
     with pytest.raises(gym.error.ResetNeeded):
@@ -86,6 +103,9 @@ class Broken:
     """A room that is never there."""
 
     def open(self, *_: Any, **__: Any) -> Any:
+        raise AssertionError
+
+    def load(self, tar: bytes) -> Any:
         raise AssertionError
 
 

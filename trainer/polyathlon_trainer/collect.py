@@ -302,4 +302,5 @@ def _episode(making: _Making, member: _Member, acted: Acted) -> Episode:
         prompt=making.prompt,
         texts=tuple(member.texts),
         wall_s=member.judge_s,
+        sandbox=acted.sandbox,
     )

@@ -28,7 +28,10 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """One judged episode. `reward` in [0, 1]. `texts` alternate action, observation, action ... for reading only."""
+    """One judged episode. `reward` in [0, 1]. `texts` alternate action, observation, action ... for reading only.
+
+    `sandbox` is the record of the sandbox it was played in, as JSON; "" when there was none.
+    """
 
     key: TaskKey
     prompt_ids: tuple[int, ...]
@@ -41,6 +44,7 @@ class Episode:
     prompt: str = ""
     texts: tuple[str, ...] = ()
     wall_s: float = 0.0
+    sandbox: str = ""
 
     @property
     def num_tokens(self) -> int:

@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
+import platform
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import Self
 
 from polyathlon.errors import SandboxError
+from polyathlon.patch import apply_patch, paths_of
 from polyathlon.sandbox.admission import Gate, Policy
-from polyathlon.sandbox.client import LauncherProcess, ended
-from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, options, own_reason, unstarted, word
+from polyathlon.sandbox.client import LauncherProcess, Lease, OpenOp
+from polyathlon.sandbox.commands import (
+    Counts,
+    Pipes,
+    argv_of,
+    end,
+    kill_reason,
+    narrowed,
+    options,
+    own_reason,
+    unstarted,
+)
+from polyathlon.sandbox.launcher.files import Row
 from polyathlon.sandbox.launcher.wire import memory_file
 from polyathlon.sandbox.pool import Kind, Pool
-from polyathlon.sandbox.protocol import Limits, Report
-from polyathlon.sandbox.shell import BubblewrapShell
-from polyathlon.sandbox.streams import drain, watch
+from polyathlon.sandbox.protocol import Command, Limits, Report, SandboxRecord, Snapshot, Usage
+from polyathlon.sandbox.shell import BubblewrapShell, SavedShell
+from polyathlon.sandbox.snapshot import BubblewrapSnapshot
+from polyathlon.sandbox.snapshot_tar import read_tar
+from polyathlon.sandbox.streams import watch
 from polyathlon.sandbox.system import plan_system
+from polyathlon.sandbox.terminal import TERMINAL_ENVIRONMENT, PtyTerminal, open_pty, terminal_argv
 from polyathlon.sandbox.warm import judge_warm
 from polyathlon.tree import Entry, Tree
 
@@ -31,6 +48,9 @@ class BubblewrapRoom:
 
     def __init__(self, policy: Policy | None = None, *, spares: int = 0) -> None:
         """`policy` says how many sandboxes may start, and stand, at once; `spares`, how many of a kind wait for use."""
+        self.capabilities: tuple[str, ...] = ()
+        """What its sandboxes have been found to hold, for their records: whoever probes it fills this in."""
+
         self._lock = threading.Lock()
         self._policy = policy
         self._spares = spares
@@ -42,24 +62,54 @@ class BubblewrapRoom:
         self.gate = Gate(self._policy)
         self.pool: Pool[BubblewrapSandbox] = Pool(self._make_spare, calm=self.gate.calm, most=self._spares)
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> BubblewrapSandbox:
-        """Return a fresh sandbox; see Room.open."""
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> BubblewrapSandbox:
+        """Return a fresh sandbox; see Room.open. What a task `needs` is checked by who has probed the room."""
+        del needs
         kind = tuple(sorted(set(packages))), limits or Limits()
-        self.launcher(packages)
-        sandbox = self.pool.claim(kind) or self._make(kind)
+        launcher = self.launcher(packages)
+        if not isinstance(files, Tree):
+            with _held_by(launcher, files) as snapshot:
+                sandbox = self.stand_on(snapshot, kind, op="open")
+        else:
+            # The shell of a spare has begun already, and sees no /judge.
+            sandbox = (self.pool.claim(kind) if readonly is None else None) or self._make(kind)
         try:
-            if len(tree):
-                sandbox.put(tree)
+            if isinstance(files, Tree) and len(files):
+                sandbox.put(files)
+            if readonly is not None:
+                sandbox.put_readonly(readonly)
         except BaseException:
             sandbox.close()
             raise
         return sandbox
 
+    def load(self, tar: bytes) -> BubblewrapSnapshot:
+        """Return the snapshot that `Snapshot.to_tar` wrote; see Room.load."""
+        return _load_into(self.launcher(), tar)
+
+    def stand_on(self, snapshot: BubblewrapSnapshot, kind: Kind, *, op: OpenOp) -> BubblewrapSandbox:
+        """Return a sandbox on `snapshot`, of its launcher."""
+        return self._start(snapshot.launcher, kind, snapshot, op)
+
     def _make(self, kind: Kind) -> BubblewrapSandbox:
-        packages, limits = kind
-        launcher, gate = self.launcher(packages), self.gate
-        with gate.start(limits.memory_bytes) as ticket:
-            return BubblewrapSandbox(launcher, limits, on_close=lambda: gate.leave(ticket))
+        return self._start(self.launcher(kind[0]), kind, None, "open")
+
+    def _start(
+        self, launcher: LauncherProcess, kind: Kind, snapshot: BubblewrapSnapshot | None, op: OpenOp
+    ) -> BubblewrapSandbox:
+        gate = self.gate
+        with gate.start(kind[1].memory_bytes) as ticket:
+            lease = launcher.open_box(kind[1], snapshot=None if snapshot is None else snapshot.lease, op=op)
+            leave = functools.partial(gate.leave, ticket)
+            return BubblewrapSandbox(self, launcher, lease, kind, layered=snapshot is not None, on_close=leave)
 
     def _make_spare(self, kind: Kind) -> BubblewrapSandbox:
         sandbox = self._make(kind)
@@ -99,43 +149,56 @@ class BubblewrapRoom:
 
 
 class BubblewrapSandbox:
-    """One sandbox. Not thread-safe."""
+    """One sandbox. Not thread-safe, but for `kill`."""
 
-    def __init__(self, launcher: LauncherProcess, limits: Limits, *, on_close: Callable[[], None]) -> None:
-        self.limits = limits
+    def __init__(
+        self,
+        room: BubblewrapRoom,
+        launcher: LauncherProcess,
+        lease: Lease,
+        kind: Kind,
+        *,
+        layered: bool,
+        on_close: Callable[[], None],
+    ) -> None:
+        """Take over `lease`; `layered` says whether it stands on a snapshot."""
+        self._packages, self.limits = kind
         self.environment = launcher.plan.environment
-        self._on_close = on_close
-        self.lease = launcher.open_box(limits)
+        self.lease = lease
+        self._room, self._launcher, self._on_close = room, launcher, on_close
+        self._layered = layered
+        self._readonly: Tree | None = None
+        self._mounts: tuple[str, ...] = ()
+        self._saved_shell = SavedShell()
         self._shell: BubblewrapShell | None = None
+        self._terminals: list[PtyTerminal] = []
 
     def run(
         self,
-        argv: Sequence[str],
+        command: Command,
         *,
         timeout_s: float = 30.0,
+        idle_s: float | None = None,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
     ) -> Report:
-        """Run `argv` and wait; see Sandbox.run."""
-        if not argv:
-            raise SandboxError("Nothing to run: argv is empty.")
+        """Run `command` and wait; see Sandbox.run."""
+        argv, limits = argv_of(command), narrowed(self.limits, limits)
         started_s = time.monotonic()
         before = Counts.of(self.lease)
         fed = memory_file("stdin", stdin) if stdin else os.open("/dev/null", os.O_RDONLY)
-        with Pipes(2, kept_bytes=self.limits.kept_bytes) as pipes:
+        with Pipes(2, kept_bytes=limits.kept_bytes) as pipes:
             try:
-                words = options({**self.environment, **(env or {})}, directory="/workspace")
-                line = self.lease.spawn([word(text) for text in argv], words, [fed, *pipes.sinks])
+                words = [*self._mounts, *options({**self.environment, **(env or {})}, directory="/workspace")]
+                line = self.lease.spawn(argv, words, [fed, *pipes.sinks], cpu_s=limits.cpu_s)
             finally:
                 os.close(fed)
                 pipes.close_sinks()
             with line:
-                seen = watch(pipes.streams, line, deadline_s=started_s + timeout_s, limits=self.limits)
-                if not seen.over:
-                    with contextlib.suppress(BrokenPipeError):  # it has ended just now, or the launcher has
-                        line.send(b"kill")
-                ending = ended(line)
-            drain(pipes.streams)
+                deadline_s = started_s + timeout_s
+                seen = watch(pipes.streams, line, deadline_s=deadline_s, limits=limits, idle_s=idle_s)
+                ending = end(line, pipes.streams, seen, limits)
             out, err = pipes.streams.values()
         limit_hit = before.limit_hit(Counts.of(self.lease))
         reason = kill_reason(seen, ending)
@@ -148,32 +211,105 @@ class BubblewrapSandbox:
             stderr=err.bytes(),
             clipped=out.clipped or err.clipped,
             wall_s=time.monotonic() - started_s,
+            usage=self.lease.usage(ending.cpu_s),
         )
 
     def shell(self) -> BubblewrapShell:
         """Return the one persistent shell."""
         if self._shell is None:
-            self._shell = BubblewrapShell(self.lease, self.limits, self.environment)
+            self._shell = BubblewrapShell(
+                self.lease, self.limits, self.environment, mounts=self._mounts, saved=self._saved_shell
+            )
         return self._shell
+
+    def terminal(self, command: Command = ("bash",), *, columns: int = 80, rows: int = 24) -> PtyTerminal:
+        """Start `command` on a terminal; see Sandbox.terminal."""
+        argv, environment = terminal_argv(argv_of(command)), {**self.environment, **TERMINAL_ENVIRONMENT}
+        master, theirs = open_pty(columns=columns, rows=rows)
+        try:
+            words = [*self._mounts, *options(environment, directory="/workspace")]
+            line = self.lease.spawn(argv, words, [theirs] * 3, cpu_s=self.limits.cpu_s)
+        except BaseException:
+            os.close(master)
+            raise
+        finally:
+            os.close(theirs)
+        terminal = PtyTerminal(master, line, columns=columns, rows=rows, output_bytes=self.limits.output_bytes)
+        self._terminals = [each for each in self._terminals if not each.closed] + [terminal]
+        return terminal
 
     def put(self, tree: Tree) -> None:
         """Write `tree` under /workspace."""
-        for path, entry in tree.entries.items():
-            if entry.kind not in _KINDS:
-                raise SandboxError(f"{path} is of kind {entry.kind!r}; a workspace is given {', '.join(_KINDS)} only.")
-        self.lease.write([(p, e.kind, e.mode, e.data, e.mtime_s) for p, e in tree.entries.items()])
+        self.lease.write(_rows(tree))
+
+    def put_readonly(self, tree: Tree) -> None:
+        """Write `tree` where every command from now on sees it at /judge, and none can change it."""
+        self._readonly = tree
+        self.lease.write(_rows(tree), folder="judge")
+        self._mounts = ("--ro-bind", f"{self._launcher.plan.at}/box/judge", "/judge")
 
     def get(self) -> Tree:
         """Return all that lies under /workspace; see Sandbox.get."""
-        return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in self.lease.read()})
+        return _tree(self.lease.read())
+
+    def apply(self, patch: str) -> None:
+        """Apply a unified diff under /workspace; see Sandbox.apply."""
+        changes = apply_patch(_tree(self.lease.read(paths_of(patch))), patch)
+        self.lease.change(_rows(Tree(changes.written)), changes.removed)
+
+    def snapshot(self) -> BubblewrapSnapshot:
+        """Freeze the files and return them; see Sandbox.snapshot."""
+        saved = self._saved_shell if self._shell is None else self._shell.saved()
+        lease = self.lease.snapshot()
+        self._layered = True
+        return BubblewrapSnapshot(self._launcher, lease, saved)
+
+    def restore(self, snapshot: Snapshot) -> None:
+        """Set the files back to `snapshot`; see Sandbox.restore."""
+        with _held_by(self._launcher, snapshot) as held:
+            if self._shell is not None:
+                self._shell.close()
+            self.lease.restore(held.lease)
+            self._layered, self._saved_shell = True, held.saved_shell
+            if self._shell is not None:
+                self._shell.start(held.saved_shell)
+            if self._readonly is not None:
+                self.put_readonly(self._readonly)
+
+    def fork(self) -> BubblewrapSandbox:
+        """Return a new sandbox on the same files; see Sandbox.fork."""
+        with self.snapshot() as snapshot:
+            other = self._room.stand_on(snapshot, (self._packages, self.limits), op="fork")
+        other._readonly, other._mounts = self._readonly, self._mounts
+        other._saved_shell = snapshot.saved_shell
+        return other
+
+    def usage(self) -> Usage:
+        """Return what was used since it opened."""
+        return self.lease.usage(self.lease.cpu_s())
+
+    def record(self) -> SandboxRecord:
+        """Return what it is, and what it has used so far."""
+        return SandboxRecord(
+            backend="bubblewrap",
+            kernel=platform.release(),
+            capabilities=self._room.capabilities,
+            limits=self.limits,
+            layers=self.lease.digests() if self._layered else (),
+            packages=self._packages,
+            usage=self.usage(),
+        )
 
     def kill(self) -> None:
-        """Kill every process; the files stay."""
+        """Kill every process; the files stay. Any thread may call this: a `run` that waits then returns."""
         if self._shell is not None:
-            self._shell.close()
+            self._shell.expect_death()
+        self.lease.kill()
 
     def close(self) -> None:
         """Kill and free everything. May be called twice."""
+        for terminal in self._terminals:
+            terminal.forget()
         if self._shell is not None:
             self._shell.forget()
         self.lease.close()
@@ -184,3 +320,28 @@ class BubblewrapSandbox:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+@contextlib.contextmanager
+def _held_by(launcher: LauncherProcess, snapshot: Snapshot) -> Iterator[BubblewrapSnapshot]:
+    """Lend `snapshot`, or, when another launcher or backend holds it, a copy."""
+    if isinstance(snapshot, BubblewrapSnapshot) and snapshot.launcher is launcher:
+        yield snapshot
+        return
+    with _load_into(launcher, snapshot.to_tar()) as copy:
+        yield copy
+
+
+def _load_into(launcher: LauncherProcess, tar: bytes) -> BubblewrapSnapshot:
+    return BubblewrapSnapshot(launcher, launcher.load(read_tar(tar)), SavedShell())
+
+
+def _rows(tree: Tree) -> list[Row]:
+    for path, entry in tree.entries.items():
+        if entry.kind not in _KINDS:
+            raise SandboxError(f"{path} is of kind {entry.kind!r}; a workspace is given {', '.join(_KINDS)} only.")
+    return [(path, entry.kind, entry.mode, entry.data, entry.mtime_s) for path, entry in tree.entries.items()]
+
+
+def _tree(rows: list[Row]) -> Tree:
+    return Tree({path: Entry(kind, mode, data, mtime_s) for path, kind, mode, data, mtime_s in rows})

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from polyathlon.errors import SandboxError, SandboxRefused
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
 from polyathlon.sandbox.probe import Record, probe, require
-from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
+from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox, Snapshot
 from polyathlon.sandbox.warm import PythonRoom, judge_cold
 from polyathlon.sandbox.warm_proof import prove_warm
 from polyathlon.tree import Tree
@@ -35,9 +35,19 @@ class ProvenRoom:
         with self._lock:
             if self._record is None:
                 self._record = probe(self._room, backend=self._backend)
+                if isinstance(self._room, BubblewrapRoom):  # its sandboxes' records say what was proved
+                    self._room.capabilities = tuple(c.name for c in self._record.capabilities if c.held)
             return self._record
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> Sandbox:
         """Return a fresh sandbox; see Room.open.
 
         Raises:
@@ -45,7 +55,12 @@ class ProvenRoom:
 
         """
         require(self.record())
-        return self._room.open(tree, limits=limits, packages=packages)
+        return self._room.open(files, limits=limits, packages=packages, needs=needs, readonly=readonly)
+
+    def load(self, tar: bytes) -> Snapshot:
+        """Return the snapshot of a tar; see Room.load."""
+        require(self.record())
+        return self._room.load(tar)
 
     def warm_record(self, packages: tuple[str, ...] = ()) -> Record | str:
         """Return what judges forked from the warm Python with `packages` hold, or why there is none; tried once."""

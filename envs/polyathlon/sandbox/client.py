@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import marshal
 import os
 import socket
@@ -13,27 +12,21 @@ import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
+from polyathlon.errors import SandboxLost, SandboxRefused
 from polyathlon.sandbox.launcher import wire
+from polyathlon.sandbox.launcher.cgroups import parse_count, parse_cpu_s
 from polyathlon.sandbox.launcher.files import Row
-from polyathlon.sandbox.protocol import Limits
+from polyathlon.sandbox.launcher.trees import Step
+from polyathlon.sandbox.line import ANSWER_LIMIT_S, Line, SnapshotLease, failure, receive, strings
+from polyathlon.sandbox.protocol import Limits, Usage
 from polyathlon.sandbox.system import Plan
 
-_ANSWER_LIMIT_S = 30.0
 _SETUP_LIMIT_S = 60.0
-_AMOUNTS = ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s")
+_AMOUNTS = ("memory_bytes", "disk_bytes", "max_files", "max_processes", "cpu_s", "cores")
+OpenOp = Literal["open", "fork"]
 _START = "import sys; sys.path.append(sys.argv[1]); from launcher.serve import main; main()"
-
-
-@dataclass(frozen=True, slots=True)
-class Ending:
-    """How a job of the launcher ended. `exit_code` follows the shell: 128 + n for signal n."""
-
-    exit_code: int
-    started: bool
-    cpu_spent: bool
 
 
 class LauncherProcess:
@@ -63,7 +56,7 @@ class LauncherProcess:
         self._end = weakref.finalize(self, _end, self._control, process)
         self._control.settimeout(_SETUP_LIMIT_S)
         wire.send(self._control, {**asdict(plan), "owner": os.getpid()})
-        answer = _receive(self._control, "to build the read-only system")[0]
+        answer = receive(self._control, "to build the read-only system")[0]
         if "error" in answer:
             self._end()
             raise SandboxRefused(
@@ -71,26 +64,29 @@ class LauncherProcess:
                 "namespaces (sysctl user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns=0), or, "
                 "in a container, run it with --security-opt seccomp=unconfined --security-opt apparmor=unconfined."
             )
-        self.controllers = frozenset(str(name) for name in _strings(answer["controllers"]))
+        self.controllers = frozenset(str(name) for name in strings(answer["controllers"]))
 
-    def open_box(self, limits: Limits) -> Lease:
-        """Return a new, empty sandbox.
+    def open_box(self, limits: Limits, *, snapshot: SnapshotLease | None = None, op: OpenOp = "open") -> Lease:
+        """Return a new sandbox, empty or on a snapshot; "open" starts with an empty /tmp, "fork" with the snapshot's.
 
         Raises:
+            SandboxError: the snapshot does not fit, or is closed.
             SandboxLost: the launcher is gone, or could not make one.
 
         """
-        ours = self._ask(limits, {}, [])
+        body = {"op": op, **_amounts(limits)}
+        if snapshot is not None:
+            body["snapshot"] = snapshot.number
+        ours = self._ask(body, [])
         try:
-            answer, fds = _receive(ours, "for a new sandbox")
-        except SandboxLost:
+            answer, fds = receive(ours, "for a new sandbox")
+            if "error" in answer:
+                raise failure(answer, "No new sandbox")
+        except BaseException:
             ours.close()
             raise
-        if "error" in answer:
-            ours.close()
-            raise SandboxLost(f"No new sandbox: {answer['error']}.")
-        counters = dict(zip(_strings(answer["counters"]), fds[1:], strict=True))
-        return Lease(ours, uid=int(str(answer["uid"])), workspace=fds[0], counters=counters)
+        counters = dict(zip(strings(answer["counters"]), fds[1:], strict=True))
+        return Lease(ours, uid=int(str(answer["uid"])), top=Top.read(answer, fds[0]), counters=counters)
 
     def judge(self, limits: Limits, fds: Sequence[int]) -> socket.socket:
         """Start a judge in a fork of the warm Python; return the line on which it ends.
@@ -101,15 +97,39 @@ class LauncherProcess:
             SandboxLost: the launcher is gone.
 
         """
-        return self._ask(limits, {"op": "judge"}, fds)
+        return self._ask({"op": "judge", **_amounts(limits)}, fds)
 
-    def _ask(self, limits: Limits, body: dict[str, object], fds: Sequence[int]) -> socket.socket:
+    def load(self, trees: Sequence[Sequence[Step]]) -> SnapshotLease:
+        """Return a snapshot of these layers, lowest first.
+
+        Raises:
+            SandboxError: it could not be made.
+            SandboxLost: the launcher is gone.
+
+        """
+        data = wire.memory_file("trees", marshal.dumps([[step and tuple(step) for step in steps] for steps in trees]))
+        owner, held = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with held:
+                line = self._ask({"op": "load"}, [held.fileno(), data])
+            with line:
+                answer, _ = receive(line, "to load a snapshot")
+            if "error" in answer:
+                raise failure(answer, "The snapshot could not be loaded")
+        except BaseException:
+            owner.close()
+            raise
+        finally:
+            os.close(data)
+        return SnapshotLease(owner, int(str(answer["snapshot"])))
+
+    def _ask(self, body: dict[str, object], fds: Sequence[int]) -> socket.socket:
+        """Send a question; return the line on which it is answered."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.settimeout(_ANSWER_LIMIT_S)
-        amounts = {name: getattr(limits, name) for name in _AMOUNTS}
+        ours.settimeout(ANSWER_LIMIT_S)
         try:
             with theirs, self._lock:
-                wire.send(self._control, {**amounts, **body}, [theirs.fileno(), *fds])
+                wire.send(self._control, body, [theirs.fileno(), *fds])
         except OSError as error:
             ours.close()
             raise SandboxLost(f"The sandbox launcher is gone ({error}). Open a new room.") from error
@@ -120,160 +140,181 @@ class LauncherProcess:
         self._end()
 
 
-class Lease:
-    """One sandbox of a launcher. `uid` is the host user of its payload; `workspace` is a descriptor of its folder."""
+@dataclass(frozen=True, slots=True)
+class Top:
+    """What a sandbox writes to: a folder of its tmpfs, the files that are ours there, and what lies in layers below."""
 
-    def __init__(self, line: socket.socket, *, uid: int, workspace: int, counters: Mapping[str, int]) -> None:
-        self._line = line
+    folder: int
+    own_files: int
+    below_bytes: int
+    below_files: int
+
+    @classmethod
+    def read(cls, answer: Mapping[str, object], folder: int) -> Top:
+        """Return the top that the launcher has just made, and that nothing has written to."""
+        room = os.statvfs(folder)
+        below_bytes, below_files = (int(str(answer[name])) for name in ("below_bytes", "below_files"))
+        return cls(folder, room.f_files - room.f_ffree, below_bytes, below_files)
+
+    def full(self) -> bool:
+        """Whether no byte, or no file, more fits."""
+        room = os.statvfs(self.folder)
+        return room.f_bfree == 0 or room.f_ffree == 0
+
+    def held(self) -> tuple[int, int]:
+        """Return the bytes and the files of the sandbox, layers included."""
+        room = os.statvfs(self.folder)
+        num_bytes = (room.f_blocks - room.f_bfree) * room.f_frsize
+        return self.below_bytes + num_bytes, self.below_files + room.f_files - room.f_ffree - self.own_files
+
+
+class Lease(Line):
+    """One sandbox of a launcher. `uid` is the host user of its payload."""
+
+    def __init__(self, line: socket.socket, *, uid: int, top: Top, counters: Mapping[str, int]) -> None:
+        super().__init__(line)
         self.uid = uid
-        self.workspace = workspace
+        self._top = top
         self._counters = counters
-        self._closed = False
 
-    def spawn(self, command: Sequence[str], options: Sequence[str], fds: Sequence[int]) -> socket.socket:
+    def spawn(
+        self, command: Sequence[str], options: Sequence[str], fds: Sequence[int], *, cpu_s: float
+    ) -> socket.socket:
         """Start `command`, with `fds` as its descriptors 0, 1, 2, ...; return the line on which it ends.
 
-        A word on the line kills the command and all that it started.
+        The word "kill" on the line kills the command and all that it started; "end" gives what has a handler for
+        SIGTERM, and only that, the time to end by itself, until somebody says "kill".
         """
-        return self._ask({"op": "spawn", "command": list(command), "options": list(options)}, fds)
+        return self._ask(
+            {"op": "spawn", "command": list(command), "options": list(options), "cpu_s": cpu_s},
+            fds,
+        )
 
-    def read(self) -> list[Row]:
-        """Return the workspace's rows; see launcher.files."""
-        source, sink = os.pipe()
-        try:
-            line = self._ask({"op": "read"}, [sink])
-        finally:
-            os.close(sink)
-        return self._rows(line, source)
+    def kill(self) -> None:
+        """Kill every command, and wait until they are gone. Any thread may call this."""
+        with self._ask({"op": "kill"}, ()) as line:
+            try:
+                gone = line.recv(16)
+            except TimeoutError as error:
+                raise SandboxLost(f"Waited {ANSWER_LIMIT_S:.0f} s for killed commands to be gone.") from error
+            except OSError as error:
+                raise SandboxLost(f"The sandbox launcher is gone ({error}).") from error
+        if not gone:
+            raise SandboxLost("The sandbox launcher died while commands were killed.")
 
-    def write(self, rows: Sequence[Row]) -> None:
-        """Write `rows` into the workspace."""
-        source, sink = os.pipe()
-        data = wire.memory_file("rows", marshal.dumps(list(rows)))
+    def read(self, paths: Sequence[str] | None = None) -> list[Row]:
+        """Return the workspace's rows; see launcher.files. With `paths`: of those, and what lies above them, alone."""
+        return self._rows({"op": "read", "paths": None if paths is None else list(paths)})
+
+    def write(self, rows: Sequence[Row], *, folder: str = "workspace") -> None:
+        """Write `rows` into the workspace, or into another folder of the sandbox."""
+        self._write({"op": "write", "folder": folder}, rows, ())
+
+    def change(self, rows: Sequence[Row], removed: Sequence[str]) -> None:
+        """Write the files of `rows` and remove the files `removed`: all of it, or nothing."""
+        self._write({"op": "change"}, rows, removed)
+
+    def _write(self, body: dict[str, object], rows: Sequence[Row], removed: Sequence[str]) -> None:
+        data = wire.memory_file("rows", marshal.dumps((list(rows), list(removed))))
         try:
-            line = self._ask({"op": "write"}, [sink, data])
+            self._rows(body, [data])
         finally:
-            os.close(sink)
             os.close(data)
-        self._rows(line, source)
+
+    def snapshot(self) -> SnapshotLease:
+        """Kill every process, and freeze the files.
+
+        Raises:
+            SandboxRefused: there are no snapshots here.
+            SandboxLost: the sandbox is gone.
+
+        """
+        owner, held = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        try:
+            with held:
+                line = self._ask({"op": "snapshot"}, [held.fileno()])
+            answer = self._move(line, "for a snapshot")
+        except BaseException:
+            owner.close()
+            raise
+        return SnapshotLease(owner, int(str(answer["snapshot"])))
+
+    def restore(self, snapshot: SnapshotLease) -> None:
+        """Kill every process, and put the sandbox on `snapshot`.
+
+        Raises:
+            SandboxError: the snapshot does not fit, or is closed.
+            SandboxLost: the sandbox is gone.
+
+        """
+        answer = self._move(self._ask({"op": "restore", "snapshot": snapshot.number}, []), "to restore a snapshot")
+        self.uid = int(str(answer["uid"]))
+
+    def _move(self, line: socket.socket, what: str) -> dict[str, object]:
+        """Return the answer of what gives the sandbox another top, and take that over."""
+        with line:
+            try:
+                answer, fds = receive(line, what)
+            except OSError as error:
+                raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
+        if "error" in answer:
+            raise failure(answer, f"Asked {what}, the launcher failed")
+        os.close(self._top.folder)
+        self._top = Top.read(answer, fds[0])
+        return answer
 
     def count(self, name: str) -> int:
         """Return the kernel's count of "oom" kills or refused "pids" so far; 0 where nothing counts."""
-        self._refuse_when_closed()
-        fd = self._counters.get(name)
-        if fd is None:
-            return 0
-        word = "oom_kill" if name == "oom" else "max"
-        try:
-            text = os.pread(fd, 4096, 0).decode("ascii")
-        except OSError as error:  # the launcher died, and another one has swept up after it
-            raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
-        for line in text.splitlines():
-            if line.startswith(f"{word} "):
-                return int(line.split()[1])
-        return 0
+        return parse_count(self._counter(name) or "", name)
+
+    def cpu_s(self) -> float | None:
+        """Return the CPU seconds used since the sandbox opened, None where nothing counts them."""
+        text = self._counter("cpu")
+        return None if text is None else parse_cpu_s(text)
+
+    def usage(self, cpu_s: float | None) -> Usage:
+        """Return what is used now; of CPU time, what the caller knows."""
+        peak = self._counter("peak")
+        num_bytes, num_files = self._top.held()
+        return Usage(
+            cpu_s=cpu_s,
+            peak_memory_bytes=None if peak is None else int(peak),
+            disk_bytes=num_bytes,
+            num_files=num_files,
+        )
 
     def full(self) -> bool:
         """Whether no byte, or no file, more fits."""
         self._refuse_when_closed()
-        room = os.statvfs(self.workspace)
-        return room.f_bfree == 0 or room.f_ffree == 0
+        return self._top.full()
 
     def close(self) -> None:
         """Kill everything, free everything, and wait until that is done. May be called twice."""
         if self._closed:
             return
-        self._closed = True
-        for fd in (self.workspace, *self._counters.values()):
+        for fd in (self._top.folder, *self._counters.values()):
             os.close(fd)
-        try:
-            self._line.shutdown(socket.SHUT_WR)
-            while self._line.recv(16):
-                pass
-        except OSError:
-            pass  # the launcher is gone, and all of it with it
-        self._line.close()
+        self._hang_up()
 
-    def _refuse_when_closed(self) -> None:
-        if self._closed:
-            raise SandboxLost("This sandbox is closed. Open another one.")
-
-    def _ask(self, body: dict[str, object], fds: Sequence[int]) -> socket.socket:
+    def _counter(self, name: str) -> str | None:
         self._refuse_when_closed()
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        ours.settimeout(_ANSWER_LIMIT_S)
+        fd = self._counters.get(name)
+        if fd is None:
+            return None
         try:
-            with theirs:
-                wire.send(self._line, body, [theirs.fileno(), *fds])
-        except OSError as error:
-            ours.close()
-            raise SandboxLost(f"The sandbox is gone ({error}). Discard the episode.") from error
-        return ours
-
-    def _rows(self, line: socket.socket, source: int) -> list[Row]:
-        with line, open(source, "rb") as file:
-            data = file.read()
-            ended(line)
-        if not data:
-            raise SandboxLost("The process that reads and writes the workspace died. Discard the episode.")
-        kind, value = marshal.loads(data)  # from the launcher's own code, never from a payload
-        if kind == "error":
-            raise SandboxError(f"The workspace cannot be read or written: {value}.")
-        return list(value)
+            return os.pread(fd, 4096, 0).decode("ascii")
+        except OSError as error:  # ENODEV: the group is gone, as another launcher's sweep removes those of dead ones
+            raise SandboxLost(f"The sandbox launcher is gone, and its control groups are ({error}).") from error
 
 
-def ended(line: socket.socket) -> Ending:
-    """Return how the job of `line` ended, waiting for it at most 30 s.
-
-    Raises:
-        SandboxLost: the launcher died, or did not answer.
-
-    """
-    answer = answer_of(line)
-    if "error" in answer:
-        raise SandboxLost(f"The launcher could not start a command ({answer['error']}).")
-    code = os.waitstatus_to_exitcode(answer["status"])
-    return Ending(code if code >= 0 else 128 - code, started=answer["started"], cpu_spent=answer["cpu_spent"])
-
-
-def answer_of(line: socket.socket) -> dict[str, Any]:
-    """Return the launcher's last word on `line`, waiting for it at most 30 s.
-
-    Raises:
-        SandboxLost: the launcher died, or did not answer.
-
-    """
-    try:
-        data = line.recv(4096)
-    except TimeoutError as error:
-        raise SandboxLost(f"Waited {_ANSWER_LIMIT_S:.0f} s for a killed command to be gone.") from error
-    except OSError as error:
-        raise SandboxLost(f"The sandbox launcher is gone ({error}).") from error
-    if not data:
-        raise SandboxLost("The sandbox launcher died while a command ran.")
-    answer: dict[str, Any] = json.loads(data)
-    return answer
-
-
-def _receive(line: socket.socket, what: str) -> tuple[dict[str, object], list[int]]:
-    try:
-        message = wire.receive(line)
-    except TimeoutError as error:
-        raise SandboxLost(f"Waited too long {what}.") from error
-    if message is None:
-        raise SandboxLost(f"The sandbox launcher died while asked {what}; its last words are on stderr.")
-    return message
-
-
-def _strings(value: object) -> list[str]:
-    assert isinstance(value, list)
-    return value
+def _amounts(limits: Limits) -> dict[str, object]:
+    return {name: getattr(limits, name) for name in _AMOUNTS}
 
 
 def _end(control: socket.socket, process: subprocess.Popen[bytes]) -> None:
     control.close()
     try:
-        process.wait(_ANSWER_LIMIT_S)
+        process.wait(ANSWER_LIMIT_S)
     except subprocess.TimeoutExpired:
         process.kill()
         process.wait()

@@ -2,18 +2,55 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
+import socket
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from polyathlon.errors import SandboxError, SandboxLost
-from polyathlon.sandbox.client import Ending, Lease
-from polyathlon.sandbox.protocol import Reason, Report
-from polyathlon.sandbox.streams import Stream, Watch
+from polyathlon.sandbox.client import Lease
+from polyathlon.sandbox.line import Ending, ended
+from polyathlon.sandbox.protocol import Command, Limits, Reason, Report
+from polyathlon.sandbox.streams import Stream, Watch, drain, watch
+
+GRACE_S = 1.0
+"""How long a command whose time is up may take to end by itself, if something in it has a handler for SIGTERM.
+
+It is worth having: `make` removes its half-made targets then, scripts remove what they had put aside, servers write
+their state; without it the files of a timed-out command are a wreck. Where nothing has such a handler (most programs:
+no shell, no Python has one by itself) it costs nothing, as there is nothing to wait for.
+"""
 
 _SIGXCPU, _SIGXFSZ = 128 + 24, 128 + 25
 _LAST_SIGNAL = 128 + 64
+
+
+def argv_of(command: Command) -> list[str]:
+    """Return the argv of `command`: a text is `bash -c`, and no option of it when it begins with a hyphen.
+
+    Raises:
+        SandboxError: it is empty, or holds a NUL byte.
+
+    """
+    argv = ["bash", "-c", "--", command] if isinstance(command, str) else list(command)
+    if not argv:
+        raise SandboxError("Nothing to run: the command is empty.")
+    return [word(text) for text in argv]
+
+
+def narrowed(own: Limits, asked: Limits | None) -> Limits:
+    """Return the limits of one command: the sandbox's own, or less where `asked` says less."""
+    if asked is None:
+        return own
+    return replace(
+        own,
+        cpu_s=min(own.cpu_s, asked.cpu_s),
+        output_bytes=min(own.output_bytes, asked.output_bytes),
+        kept_bytes=min(own.kept_bytes, asked.kept_bytes),
+    )
 
 
 def word(text: str) -> str:
@@ -101,10 +138,29 @@ class Counts:
         return "disk" if after.full and not self.full else None
 
 
+def end(line: socket.socket, streams: Mapping[int, Stream], seen: Watch, limits: Limits) -> Ending:
+    """Return how the command of `line` ended, after killing it unless it was `seen` to be over.
+
+    One whose time is up gets GRACE_S first, if it can use it; what it writes then is kept.
+    """
+    if not seen.over:
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):  # it has ended just now, or the launcher has
+            if seen.timed_out or seen.idled:
+                line.send(b"end")
+                seen = watch(streams, line, deadline_s=time.monotonic() + GRACE_S, limits=limits)
+            if not seen.over:
+                line.send(b"kill")
+    ending = ended(line)
+    drain(streams)
+    return ending
+
+
 def kill_reason(seen: Watch, ending: Ending) -> Reason | None:
     """Return why the sandbox killed the command, or None when it did not."""
     if seen.flooded:
         return "output_limit"
+    if seen.idled:
+        return "idle_timeout"
     return "timeout" if seen.timed_out or ending.cpu_spent else None
 
 

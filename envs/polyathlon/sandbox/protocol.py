@@ -106,8 +106,10 @@ class SandboxRecord:
 class Snapshot(Protocol):
     """The files of a sandbox at one moment, as layers that never change. It outlives the sandbox it was taken of.
 
-    Files alone: `/workspace`, with modes, times, links and attributes. No process, no memory, no open descriptor; and
-    neither `/tmp` nor `/dev/shm`.
+    Files, with modes, times, links and attributes, and the shell's directory and variables: no process, no memory, no
+    open descriptor. What goes on from it, by `restore` and `fork`, finds `/tmp` and `/dev/shm` as they were too. What
+    leaves the episode has `/workspace` alone: `Room.open`, where a judge's programs shall find no file that a policy
+    left in their home, `to_tar`, and `layers`.
     """
 
     @property
@@ -116,7 +118,15 @@ class Snapshot(Protocol):
         ...
 
     def to_tar(self) -> bytes:
-        """Return all layers as one tar, with whiteouts and extended attributes: `Room.load` opens it anywhere."""
+        """Return all layers as one tar, with whiteouts and extended attributes: `Room.load` opens it anywhere.
+
+        Pipes and sockets are left out. It costs what the files weigh, as `layers` does at the first call.
+
+        Raises:
+            SandboxError: folders are nested deeper than 256, or all names together take more than 64 MiB.
+            SandboxLost: whatever held the snapshot is gone.
+
+        """
         ...
 
     def close(self) -> None:
@@ -162,7 +172,20 @@ class Terminal(Protocol):
         ...
 
     def screen(self, *, quiet_s: float = 0.1, timeout_s: float = 5.0) -> str:
-        """Return the screen as text, once nothing was drawn for `quiet_s`, or after `timeout_s`."""
+        """Return the screen as text, once nothing was drawn for `quiet_s`, or after `timeout_s`.
+
+        A row is a line, without blanks at its end; empty rows at the bottom are left out. A program that has drawn
+        nothing at all yet is waited for.
+        """
+        ...
+
+    def resize(self, *, columns: int, rows: int) -> None:
+        """Change the size, of which the program is told by SIGWINCH.
+
+        Raises:
+            SandboxError: no terminal has that size.
+
+        """
         ...
 
     def close(self) -> None:
@@ -189,6 +212,7 @@ class Sandbox(Protocol):
     ) -> Report:
         """Run `command` in `/workspace` and wait for it. Nothing it started lives on.
 
+        A text is run by `bash -c`. What is killed for its time, and has a handler for SIGTERM, gets a second to use it.
         `idle_s` ends it after so long without output. `limits` may narrow `cpu_s`, `output_bytes` and `kept_bytes` for
         this command; its other fields are the sandbox's.
 
@@ -249,8 +273,8 @@ class Sandbox(Protocol):
     def snapshot(self) -> Snapshot:
         """Freeze the files as they are and return them. The cost does not grow with the workspace.
 
-        Kills every process first: their memory is not kept. The shell's next command starts in a fresh shell, in the
-        same directory, with its exported variables.
+        Kills every process first: their memory is not kept. The shell's next command starts in a fresh shell that takes
+        over its directory, variables, functions, aliases and options, but no job.
 
         Raises:
             SandboxRefused: this backend has no snapshots.
@@ -259,11 +283,26 @@ class Sandbox(Protocol):
         ...
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Set `/workspace` back to `snapshot`; kills every process, and empties `/tmp` and `/dev/shm`."""
+        """Set `/workspace`, `/tmp` and `/dev/shm` back to `snapshot`, and kill every process.
+
+        The shell goes on with the directory, variables and so on that it had at the snapshot.
+
+        Raises:
+            SandboxError: the snapshot is closed, or holds more than this sandbox may.
+            SandboxRefused: this backend has no snapshots.
+
+        """
         ...
 
     def fork(self) -> Sandbox:
-        """Return a new sandbox on the same files, as by `snapshot`, with the same limits. Neither sees the other's."""
+        """Return a new sandbox that goes on from here as this one does, as by `snapshot`, with the same limits.
+
+        Both start with the same files and the same state of the shell; from then on neither sees the other's.
+
+        Raises:
+            SandboxRefused: this backend has no snapshots.
+
+        """
         ...
 
     def usage(self) -> Usage:
@@ -275,7 +314,10 @@ class Sandbox(Protocol):
         ...
 
     def kill(self) -> None:
-        """Kill every process, the shell included. The files stay, for `get`."""
+        """Kill every process, the shell included. The files stay, for `get`.
+
+        Any thread may call this while another waits in `run`: that one returns then, with the report of a kill.
+        """
         ...
 
     def close(self) -> None:
@@ -297,8 +339,12 @@ class Room(Protocol):
         limits: Limits | None = None,
         packages: tuple[str, ...] = (),
         needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
     ) -> Sandbox:
         """Return a fresh sandbox whose `/workspace` holds `files`. Close it, or use it in a `with` block.
+
+        `readonly` is at `/judge`, where no program of the sandbox can write: hidden tests, beside files that a policy
+        made. It counts towards the limits.
 
         `packages` are import names, such as ("numpy", "trimesh"), that `python3` inside can import, with nothing else
         that is installed here. `needs` names capabilities of the backend record without which a task makes no sense,

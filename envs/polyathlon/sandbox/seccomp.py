@@ -18,7 +18,8 @@ _AUDIT_ARCH = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 # CLONE_NEWTIME (0x80) shares its bit with the exit signal of clone(2), where it cannot be asked for.
 _NAMESPACE_FLAGS = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 | 0x10000000 | 0x20000000 | 0x40000000
 _FAMILIES = (1, 2, 10)  # AF_UNIX, AF_INET, AF_INET6: all else (AF_VSOCK, AF_NETLINK, AF_PACKET, ...) is refused
-_TTY_INJECTION = (0x5412, 0x541C)  # TIOCSTI, TIOCLINUX
+# TIOCSTI, TIOCLINUX: keys typed for others; TIOCSETD: a line discipline, which may load a module of the kernel
+_TTY_REFUSED = (0x5412, 0x541C, 0x5423)
 
 # name: (x86_64, aarch64); None where the architecture has no such call
 _REFUSED: dict[str, tuple[int | None, int | None]] = {
@@ -161,6 +162,6 @@ def _inspect_socket(call: int) -> list[bytes]:
 
 def _inspect_ioctl(call: int) -> list[bytes]:
     body = _load(_OFFSET_ARG1)
-    for request in _TTY_INJECTION:
+    for request in _TTY_REFUSED:
         body += _when_equal(request, _FAIL | errno.EPERM)
     return _only_for(call, [*body, _line(_RETURN, _ALLOW)])

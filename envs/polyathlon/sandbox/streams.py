@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import select
 import socket
@@ -49,35 +50,53 @@ class Stream:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """Why watching ended: `line` has word, the deadline passed, or too much was written."""
+    """Why watching ended: `line` has word, the deadline passed, nothing was written, or too much was."""
 
     over: bool
     timed_out: bool = False
+    idled: bool = False
     flooded: bool = False
 
 
-def watch(streams: Mapping[int, Stream], line: socket.socket | int, *, deadline_s: float, limits: Limits) -> Watch:
-    """Read `streams`, by descriptor, until `line` is readable, `deadline_s` (monotonic) passes or they overflow.
+def watch(
+    streams: Mapping[int, Stream],
+    line: socket.socket | int,
+    *,
+    deadline_s: float,
+    limits: Limits,
+    idle_s: float | None = None,
+) -> Watch:
+    """Read `streams`, by descriptor, until `line` is readable or one of these is reached.
 
-    Descriptors must not block. On return everything written so far has been read.
+    They are `deadline_s` (monotonic), `idle_s` seconds without a byte, and more bytes than `limits` allows. Descriptors
+    must not block. On return everything written so far has been read.
     """
     poll = select.poll()
     for fd in (line, *streams):
         poll.register(fd, select.POLLIN)
     where = line if isinstance(line, int) else line.fileno()
+    idle_end_s = _idle_end_s(idle_s)
     while True:
-        left_s = deadline_s - time.monotonic()
+        left_s = min(deadline_s, idle_end_s) - time.monotonic()
         ready = {fd for fd, _ in poll.poll(max(0.0, left_s) * 1000)}
         for fd in ready & streams.keys():
-            if not _read_some(fd, streams[fd]):
+            if _read_some(fd, streams[fd]):
+                idle_end_s = _idle_end_s(idle_s)
+            else:
                 poll.unregister(fd)
         over = where in ready
         if over:
             drain(streams)
         if sum(stream.num_bytes for stream in streams.values()) > limits.output_bytes:
             return Watch(over=over, flooded=True)
-        if over or left_s <= 0:
-            return Watch(over=over, timed_out=not over)
+        now_s = time.monotonic()
+        if over or now_s >= min(deadline_s, idle_end_s):
+            late = now_s >= deadline_s
+            return Watch(over=over, timed_out=late and not over, idled=not (late or over))
+
+
+def _idle_end_s(idle_s: float | None) -> float:
+    return math.inf if idle_s is None else time.monotonic() + idle_s
 
 
 def drain(streams: Mapping[int, Stream]) -> None:

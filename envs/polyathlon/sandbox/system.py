@@ -31,7 +31,21 @@ _FILES = {
     "/etc/hostname": "sandbox\n",
     "/etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
 }
-_FOLDERS = ("/usr", "/etc", "/opt", "/proc", "/dev", "/tmp", "/workspace", "/run", "/var", "/home", "/root", "/sys")
+_FOLDERS = (
+    "/usr",
+    "/etc",
+    "/opt",
+    "/proc",
+    "/dev",
+    "/tmp",
+    "/workspace",
+    "/judge",
+    "/run",
+    "/var",
+    "/home",
+    "/root",
+    "/sys",
+)
 
 ENVIRONMENT = {
     "PATH": f"{_PYTHON}/bin:/usr/bin:/bin:/usr/sbin:/sbin",

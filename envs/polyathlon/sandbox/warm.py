@@ -12,9 +12,10 @@ import time
 from typing import Protocol, runtime_checkable
 
 from polyathlon.errors import SandboxLost
-from polyathlon.sandbox.client import Ending, LauncherProcess, answer_of
+from polyathlon.sandbox.client import LauncherProcess
 from polyathlon.sandbox.commands import Counts, Pipes, kill_reason, own_reason, unstarted
 from polyathlon.sandbox.launcher.wire import memory_file
+from polyathlon.sandbox.line import Ending, answer_of
 from polyathlon.sandbox.protocol import Limits, Report, Room, Usage
 from polyathlon.sandbox.streams import drain, watch
 from polyathlon.sandbox.system import python_command
@@ -89,7 +90,7 @@ def judge_warm(launcher: LauncherProcess, source: str, *, stdin: bytes, limits: 
             if not seen.over:
                 with contextlib.suppress(BrokenPipeError):  # it has ended just now, or the launcher has
                     line.send(b"kill")
-            ending, counts, cpu_s = _ending(line)
+            ending, counts = _ending(line)
         drain(pipes.streams)
         out, err = pipes.streams.values()
     wall_s = time.monotonic() - started_s
@@ -104,15 +105,20 @@ def judge_warm(launcher: LauncherProcess, source: str, *, stdin: bytes, limits: 
         stderr=err.bytes(),
         clipped=out.clipped or err.clipped,
         wall_s=wall_s,
-        usage=Usage(cpu_s=cpu_s or None),
+        usage=Usage(cpu_s=ending.cpu_s or None),
     )
 
 
-def _ending(line: socket.socket) -> tuple[Ending, Counts, float]:
-    """Return how the judge of `line` ended, what the kernel counted against it, and its CPU seconds."""
+def _ending(line: socket.socket) -> tuple[Ending, Counts]:
+    """Return how the judge of `line` ended, and what was counted against it."""
     answer = answer_of(line)
     if "error" in answer:
         raise SandboxLost(f"The program was not judged to its end ({answer['error']}). Judge it again.")
     code = answer["exit_code"]
-    ending = Ending(137 if code is None else code, started=code is not None, cpu_spent=answer["cpu_spent"])
-    return ending, Counts(answer["oom"], answer["pids"], full=answer["full"]), answer["cpu_s"]
+    ending = Ending(
+        exit_code=137 if code is None else code,
+        started=code is not None,
+        cpu_spent=answer["cpu_spent"],
+        cpu_s=answer["cpu_s"],
+    )
+    return ending, Counts(answer["oom"], answer["pids"], full=answer["full"])

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from polyathlon.canonical import Json, expect_text
-from polyathlon.domain import Evidence, Observation, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, ToolSpec, WorkspaceState
 from polyathlon.errors import SandboxError, SandboxLost, SandboxRefused
-from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
+from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox, SandboxRecord
 from polyathlon.toolcall import OPEN, ShortForm, write_call
 from polyathlon.tree import Tree
 from polyathlon.workspaces.toolbox import Outcome, Tool, Toolbox, text_parameters
@@ -45,6 +46,11 @@ class CodingWorkspace:
             "block, which submits it."
         )
 
+    @property
+    def sandbox_record(self) -> SandboxRecord | None:
+        """What its sandbox is, and has used; None while nothing was run."""
+        return None if self._sandbox is None else self._sandbox.record()
+
     def act(self, action: str) -> Observation:
         """Carry out one call, or submit the one fenced python block.
 
@@ -61,6 +67,20 @@ class CodingWorkspace:
     def evidence(self) -> Evidence:
         """Return the solution file's text as the answer, None where there is no such file, and all files."""
         return Evidence(self._files.text(self._solution), self._toolbox.ledger, self._files)
+
+    def snapshot(self) -> WorkspaceState:
+        files = None if self._sandbox is None else self._sandbox.snapshot()
+        return WorkspaceState((self._files, self._toolbox.ledger), files)
+
+    def restore(self, state: WorkspaceState) -> None:
+        self._files, ledger = cast(tuple[Tree, tuple[Call, ...]], state.values)
+        self._toolbox.go_back(ledger)
+        if state.files is None:
+            self.close()
+            return
+        if self._sandbox is None:
+            self._sandbox = self._room.open(Tree(), limits=LIMITS)
+        self._sandbox.restore(state.files)
 
     def close(self) -> None:
         """Free the sandbox. May be called twice."""

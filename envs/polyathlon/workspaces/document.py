@@ -9,9 +9,10 @@ import csv
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from polyathlon.canonical import Json, canonical_json, expect_list, expect_map, expect_text
-from polyathlon.domain import Evidence, Observation, Task, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, Task, ToolSpec, WorkspaceState
 from polyathlon.sandbox.protocol import Room
 from polyathlon.workspaces.calculator import CalculatorError, evaluate, write_value
 from polyathlon.workspaces.toolbox import Outcome, Tool, Toolbox, text_parameters
@@ -93,6 +94,13 @@ class DocumentWorkspace:
 
     def evidence(self) -> Evidence:
         return Evidence(answer=self._answer, ledger=self._toolbox.ledger)
+
+    def snapshot(self) -> WorkspaceState:
+        return WorkspaceState((self._answer, self._toolbox.ledger))
+
+    def restore(self, state: WorkspaceState) -> None:
+        self._answer, ledger = cast(tuple[str | None, tuple[Call, ...]], state.values)
+        self._toolbox.go_back(ledger)
 
     def close(self) -> None:
         return None

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, cast
 
 from polyathlon.canonical import Json
 from polyathlon.clip import clip_text
-from polyathlon.domain import Call, Evidence, Observation, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, ToolSpec, WorkspaceState
 from polyathlon.workspaces.question import final_answer
 
 MAX_MOVE_CHARS = 2_000
@@ -101,6 +102,13 @@ class GameWorkspace:
 
     def evidence(self) -> Evidence:
         return Evidence(answer=self._last_legal, ledger=tuple(self._ledger), state=self._standing.as_json())
+
+    def snapshot(self) -> WorkspaceState:
+        return WorkspaceState((copy.deepcopy(self._standing), tuple(self._ledger), self._last_legal))
+
+    def restore(self, state: WorkspaceState) -> None:
+        standing, ledger, self._last_legal = cast(tuple[Standing, tuple[Call, ...], str | None], state.values)
+        self._standing, self._ledger = copy.deepcopy(standing), list(ledger)
 
     def close(self) -> None:
         return None

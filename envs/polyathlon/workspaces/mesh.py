@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol, cast
 
 from polyathlon.canonical import Json, canonical_json, expect_map, parse_json
-from polyathlon.domain import Evidence, Observation, Task, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, Task, ToolSpec, WorkspaceState
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import ShortForm
 from polyathlon.verify.geometry import Solid, Vector, first_hit, report, section_of, sound_solid, surface_of
@@ -40,12 +41,28 @@ _VECTOR: dict[str, Json] = {"type": "array", "items": {"type": "number"}, "minIt
 _TEXT_OR_OBJECT: dict[str, Json] = {"type": ["string", "object"]}
 
 
+class Bench(Protocol):
+    """What a workspace's tools work on. Solids and meshes are replaced, never changed, so that they can be kept."""
+
+    def evidence(self) -> Evidence:
+        """Return what is there to judge, without the ledger."""
+        ...
+
+    def held(self) -> tuple[object, ...]:
+        """Return all that it holds."""
+        ...
+
+    def hold(self, held: tuple[object, ...]) -> None:
+        """Hold again what `held` returned."""
+        ...
+
+
 class MeshWorkspace:
     """Carries out calls on a bench, and freezes what the bench holds as evidence."""
 
-    def __init__(self, tools: Sequence[Tool], freeze: Callable[[], Evidence], *, instructions: str, argument: str):
+    def __init__(self, tools: Sequence[Tool], bench: Bench, *, instructions: str, argument: str):
         self._toolbox = Toolbox(tools, short_form=ShortForm("json", "submit", argument))
-        self._freeze = freeze
+        self._bench = bench
         self.instructions = instructions
 
     @property
@@ -56,7 +73,15 @@ class MeshWorkspace:
         return self._toolbox.act(action)
 
     def evidence(self) -> Evidence:
-        return replace(self._freeze(), ledger=self._toolbox.ledger)
+        return replace(self._bench.evidence(), ledger=self._toolbox.ledger)
+
+    def snapshot(self) -> WorkspaceState:
+        return WorkspaceState((self._bench.held(), self._toolbox.ledger))
+
+    def restore(self, state: WorkspaceState) -> None:
+        held, ledger = cast(tuple[tuple[object, ...], tuple[Call, ...]], state.values)
+        self._bench.hold(held)
+        self._toolbox.go_back(ledger)
 
     def close(self) -> None:
         return None
@@ -89,6 +114,12 @@ class PartBench:
 
     def evidence(self) -> Evidence:
         return Evidence(answer=self.program)
+
+    def held(self) -> tuple[object, ...]:
+        return self.program, self.solid
+
+    def hold(self, held: tuple[object, ...]) -> None:
+        self.program, self.solid = cast(tuple[str | None, Solid | None], held)
 
 
 @dataclass(slots=True)
@@ -124,6 +155,12 @@ class RepairBench:
     def evidence(self) -> Evidence:
         return Evidence(state=mesh_json(self.mesh))
 
+    def held(self) -> tuple[object, ...]:
+        return (self.mesh,)
+
+    def hold(self, held: tuple[object, ...]) -> None:
+        (self.mesh,) = cast(tuple[Mesh], held)
+
 
 def open_part(_task: Task, _room: Room) -> MeshWorkspace:
     """Return a bench that builds parts: what a domain that asks for a part gives as `open_workspace`."""
@@ -133,7 +170,7 @@ def open_part(_task: Task, _room: Room) -> MeshWorkspace:
         *_looking(bench.current),
         _tool("submit", "Hand in a part; ends the episode.", {"program": _TEXT_OR_OBJECT}, bench.submit),
     ]
-    return MeshWorkspace(tools, bench.evidence, instructions=PART_INSTRUCTIONS, argument="program")
+    return MeshWorkspace(tools, bench, instructions=PART_INSTRUCTIONS, argument="program")
 
 
 def open_repair(task: Task, _room: Room) -> MeshWorkspace:
@@ -147,7 +184,7 @@ def open_repair(task: Task, _room: Room) -> MeshWorkspace:
         *_looking(bench.current),
         _tool("submit", "Make a last change and end the episode.", {"change": _TEXT_OR_OBJECT}, bench.submit),
     ]
-    return MeshWorkspace(tools, bench.evidence, instructions=REPAIR_INSTRUCTIONS, argument="change")
+    return MeshWorkspace(tools, bench, instructions=REPAIR_INSTRUCTIONS, argument="change")
 
 
 def state_mesh(state: Json) -> Mesh:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from polyathlon.canonical import Json, expect_text
-from polyathlon.domain import Evidence, Observation, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, ToolSpec, WorkspaceState
 from polyathlon.toolcall import OPEN, write_call
 from polyathlon.workspaces.toolbox import Outcome, Tool, Toolbox, text_parameters
 
@@ -52,6 +53,13 @@ class QueryWorkspace:
 
     def evidence(self) -> Evidence:
         return Evidence(answer=self._answer, ledger=self._toolbox.ledger)
+
+    def snapshot(self) -> WorkspaceState:
+        return WorkspaceState((self._answer, self._toolbox.ledger))
+
+    def restore(self, state: WorkspaceState) -> None:
+        self._answer, ledger = cast(tuple[str | None, tuple[Call, ...]], state.values)
+        self._toolbox.go_back(ledger)
 
     def close(self) -> None:
         return None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
-from polyathlon.domain import Evidence, Observation, Task, ToolSpec
+from polyathlon.domain import Evidence, Observation, Task, ToolSpec, WorkspaceState
 from polyathlon.sandbox.protocol import Room
 
 OPEN = "<answer>"
@@ -50,6 +51,12 @@ class QuestionWorkspace:
 
     def evidence(self) -> Evidence:
         return Evidence(answer=self._answer)
+
+    def snapshot(self) -> WorkspaceState:
+        return WorkspaceState(self._answer)
+
+    def restore(self, state: WorkspaceState) -> None:
+        self._answer = cast(str | None, state.values)
 
     def close(self) -> None:
         return None

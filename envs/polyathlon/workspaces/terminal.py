@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 from collections.abc import Mapping, Sequence
+from typing import cast
 
 from polyathlon.canonical import Json, expect_int, expect_map, expect_text
 from polyathlon.clip import clip_text
-from polyathlon.domain import Evidence, Observation, Task, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, Task, ToolSpec, WorkspaceState
 from polyathlon.errors import DomainError, SandboxLost
-from polyathlon.sandbox.protocol import Report, Room, Sandbox
+from polyathlon.sandbox.protocol import Report, Room, Sandbox, SandboxRecord
 from polyathlon.toolcall import ShortForm
 from polyathlon.tree import Entry, Tree
 from polyathlon.workspaces.toolbox import Outcome, Tool, Toolbox, text_parameters
@@ -29,6 +30,7 @@ INSTRUCTIONS = (
 _WHY = {
     "signal": "ended by a signal",
     "timeout": "killed: out of time",
+    "idle_timeout": "killed: silent for too long",
     "oom": "out of memory",
     "pids": "too many processes",
     "disk": "the disk is full",
@@ -83,12 +85,32 @@ class TerminalWorkspace:
     def tools(self) -> Sequence[ToolSpec]:
         return self._toolbox.specs
 
+    @property
+    def sandbox_record(self) -> SandboxRecord | None:
+        """What its sandbox is, and has used; None before the first call, which opens it."""
+        return None if self._sandbox is None else self._sandbox.record()
+
     def act(self, action: str) -> Observation:
         return self._toolbox.act(action)
 
     def evidence(self) -> Evidence:
         tree = self._start if self._sandbox is None else self._sandbox.get()
         return Evidence(answer=self._answer, ledger=self._toolbox.ledger, tree=tree)
+
+    def snapshot(self) -> WorkspaceState:
+        files = None if self._sandbox is None else self._sandbox.snapshot()
+        return WorkspaceState((self._answer, self._toolbox.ledger), files)
+
+    def restore(self, state: WorkspaceState) -> None:
+        self._answer, ledger = cast(tuple[str | None, tuple[Call, ...]], state.values)
+        self._toolbox.go_back(ledger)
+        if state.files is not None:
+            if self._sandbox is None:
+                self._sandbox = self._room.open(Tree())
+            self._sandbox.restore(state.files)
+        elif self._sandbox is not None:
+            self._sandbox.close()
+            self._sandbox = None
 
     def close(self) -> None:
         self._closed = True

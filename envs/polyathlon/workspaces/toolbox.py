@@ -46,6 +46,10 @@ class Toolbox:
     def ledger(self) -> tuple[Call, ...]:
         return tuple(self._ledger)
 
+    def go_back(self, ledger: tuple[Call, ...]) -> None:
+        """Set the ledger back to `ledger`."""
+        self._ledger = list(ledger)
+
     def act(self, message: str) -> Observation:
         """Carry out the one call of `message`; a malformed one gets an observation that says what was wrong."""
         try:

@@ -6,10 +6,10 @@ import copy
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, cast
 
 from polyathlon.canonical import Json, canonical_json, parse_json
-from polyathlon.domain import Call, Evidence, Observation, ToolSpec
+from polyathlon.domain import Call, Evidence, Observation, ToolSpec, WorkspaceState
 from polyathlon.errors import ToolCallError
 from polyathlon.toolcall import CLOSE, OPEN, ToolCall, read_call
 from polyathlon.workspaces.question import final_answer
@@ -85,6 +85,14 @@ class ToolsWorkspace(Generic[W]):
     def evidence(self) -> Evidence:
         return Evidence(answer=self._reason, ledger=self._toolbox.ledger, state=self._world.as_json())
 
+    def snapshot(self) -> WorkspaceState:
+        return WorkspaceState((copy.deepcopy(self._world), self._reason, self._toolbox.ledger))
+
+    def restore(self, state: WorkspaceState) -> None:
+        world, self._reason, ledger = cast(tuple[W, str | None, tuple[Call, ...]], state.values)
+        self._world = copy.deepcopy(world)
+        self._toolbox.go_back(ledger)
+
     def close(self) -> None:
         return None
 
@@ -137,6 +145,12 @@ class CallsWorkspace:
 
     def evidence(self) -> Evidence:
         return Evidence(answer=self._answer, ledger=self._ledger)
+
+    def snapshot(self) -> WorkspaceState:
+        return WorkspaceState((self._answer, self._ledger))
+
+    def restore(self, state: WorkspaceState) -> None:
+        self._answer, self._ledger = cast(tuple[str | None, tuple[Call, ...]], state.values)
 
     def close(self) -> None:
         return None

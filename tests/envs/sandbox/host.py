@@ -8,6 +8,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from polyathlon.sandbox.protocol import Sandbox
+
 
 def processes_of(uid: int) -> list[int]:
     """Return the pids of the processes of user `uid`, zombies included, in a process namespace below ours.
@@ -61,3 +63,10 @@ def comes_true(condition: Callable[[], bool], *, limit_s: float = 10.0) -> bool:
             return True
         time.sleep(0.02)
     return condition()
+
+
+def sh(sandbox: Sandbox, script: str) -> str:
+    """Return what a script prints in `sandbox`; it must succeed."""
+    report = sandbox.run(["sh", "-c", script])
+    assert report.ok, report
+    return report.stdout.decode()

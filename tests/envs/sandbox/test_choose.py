@@ -9,7 +9,7 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 import pytest
 
@@ -18,7 +18,7 @@ from polyathlon.errors import SandboxRefused
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
 from polyathlon.sandbox.choose import VARIABLE, ProvenRoom, default_room
 from polyathlon.sandbox.probe import Capability, Record, require
-from polyathlon.sandbox.protocol import Limits, Report, Shell
+from polyathlon.sandbox.protocol import Limits, Report, Room, Shell
 from polyathlon.sandbox.scripted import ScriptedRoom
 from polyathlon.tree import Tree
 
@@ -68,8 +68,8 @@ class Unwalled:
         self.commands: list[Sequence[str]] = []
         self._folder = tempfile.TemporaryDirectory()
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Unwalled:
-        self.put(tree)
+    def open(self, files: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Unwalled:
+        self.put(files)
         return self
 
     def run(
@@ -113,7 +113,7 @@ def test_a_room_without_walls_is_refused_and_never_asked_to_exceed_anything() ->
     room = Unwalled()
     try:
         with pytest.raises(SandboxRefused, match="host files: read /tmp"):
-            ProvenRoom(room, backend="unwalled").open(Tree())
+            ProvenRoom(cast(Room, room), backend="unwalled").open(Tree())
         assert len(room.commands) == 1
     finally:
         room.end()

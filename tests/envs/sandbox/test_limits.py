@@ -40,11 +40,12 @@ def test_memory_of_one_process(small: BubblewrapSandbox, launcher: LauncherProce
 def test_memory_of_all_processes_together(small: BubblewrapSandbox, launcher: LauncherProcess) -> None:
     if "memory" not in launcher.controllers:
         pytest.skip("no control group counts memory here")
-    fill = "x = bytearray(b'1') * ({} * 2**20); open('ok', 'a').write('x'); input()"
+    fill = "x = bytearray(b'1') * ({} * 2**20); open('ok', 'a').write('x'); print(1, flush=True); input()"
     code = (
         "import subprocess, sys, time\n"
-        "ran = [subprocess.Popen([sys.executable, '-ISc', {!r}], stdin=-1) for _ in range(3)]\n"
-        "time.sleep(0.8); sys.exit(any(child.poll() for child in ran))\n"
+        "ran = [subprocess.Popen([sys.executable, '-ISc', {!r}], stdin=-1, stdout=-1) for _ in range(3)]\n"
+        "filled = [child.stdout.readline() for child in ran]; time.sleep(0.2)\n"
+        "sys.exit(b'' in filled or any(child.poll() for child in ran))\n"
     )
     assert small.run(["python3", "-ISc", code.format(fill.format(8))]).reason == "exit"
     assert small.get().text("ok") == "xxx"
@@ -138,7 +139,7 @@ def test_long_output_is_cut_in_the_middle_with_a_mark(small: BubblewrapSandbox) 
 def test_the_deadline_kills_the_whole_tree(sandbox: BubblewrapSandbox, command: str) -> None:
     report = sandbox.run(["bash", "-c", f"echo before; {command}"], timeout_s=0.3)
     assert (report.exit_code, report.reason, report.stdout) == (None, "timeout", b"before\n")
-    assert 0.3 <= report.wall_s < 5
+    assert 0.3 <= report.wall_s < 15
     assert processes_of(sandbox.lease.uid) == []
 
 

@@ -6,7 +6,8 @@ import pytest
 
 from polyathlon.errors import SandboxLost, VerifierError
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox
+from polyathlon.sandbox.protocol import Limits, Report, Room, Sandbox, Snapshot
+from polyathlon.sandbox.scripted import ScriptedRoom
 from polyathlon.tree import Tree
 from polyathlon.verify.program import Case, framed_lines, only_code, right_cases, run_cases
 
@@ -142,8 +143,16 @@ def test_files_of_the_workspace_shadow_no_module(room: Room) -> None:
     evil = "import os\nos._exit(0)"
     names = ("json.py", "_json.py", "resource.py", "select.py", "sitecustomize.py", "usercustomize.py", "evil.pth")
 
-    class Littered:
-        def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
+    class Littered(ScriptedRoom):
+        def open(  # type: ignore[override]  # real sandboxes, not scripted ones
+            self,
+            files: Tree | Snapshot,
+            *,
+            limits: Limits | None = None,
+            packages: tuple[str, ...] = (),
+            needs: frozenset[str] = frozenset(),
+            readonly: Tree | None = None,
+        ) -> Sandbox:
             return room.open(Tree.of(dict.fromkeys(names, evil)), packages=packages)
 
     assert all(right_cases(Littered(), HONEST, entry="f", cases=CASES))

@@ -8,7 +8,8 @@ import pytest
 
 from polyathlon.errors import SandboxLost
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Limits, Sandbox
+from polyathlon.sandbox.protocol import Limits, Snapshot
+from polyathlon.sandbox.scripted import ScriptedRoom, ScriptedSandbox
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.tree import Tree
 from polyathlon.workspaces.coding import MAX_FILES, CodingWorkspace
@@ -86,8 +87,16 @@ def test_there_is_a_limit_to_files(workspace: CodingWorkspace) -> None:
 
 
 def test_a_lost_sandbox_is_not_the_policys_failure() -> None:
-    class Gone:
-        def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
+    class Gone(ScriptedRoom):
+        def open(
+            self,
+            files: Tree | Snapshot,
+            *,
+            limits: Limits | None = None,
+            packages: tuple[str, ...] = (),
+            needs: frozenset[str] = frozenset(),
+            readonly: Tree | None = None,
+        ) -> ScriptedSandbox:
             raise SandboxLost("gone")
 
     workspace = CodingWorkspace(FILES, Gone())

@@ -1,5 +1,6 @@
 """The terminal: what each tool shows, what lasts, what is judged; in the machine's real sandbox."""
 
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from polyathlon import Entry, Json, Tree
 from polyathlon.errors import DomainError, SandboxLost
 from polyathlon.sandbox.choose import default_room
-from polyathlon.sandbox.protocol import Limits, Sandbox
+from polyathlon.sandbox.protocol import Limits, Sandbox, Snapshot
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.workspaces.terminal import TerminalWorkspace, read_tree
 
@@ -30,9 +31,20 @@ class CountingRoom:
     def __init__(self) -> None:
         self.opened = 0
 
-    def open(self, tree: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Sandbox:
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> Sandbox:
         self.opened += 1
-        return default_room().open(tree, limits=limits, packages=packages)
+        return default_room().open(files, limits=limits, packages=packages, needs=needs, readonly=readonly)
+
+    def load(self, tar: bytes) -> Snapshot:
+        return default_room().load(tar)
 
 
 def test_a_command_shows_status_directory_and_both_streams_in_order(terminal: TerminalWorkspace) -> None:
@@ -97,14 +109,26 @@ def test_the_untouched_tree_reads_the_same_before_and_after_the_sandbox_opens(te
     assert terminal.evidence().tree.digest() == before.digest()
 
 
+def test_the_record_of_the_sandbox_is_there_once_there_is_one(terminal: TerminalWorkspace) -> None:
+    before = terminal.sandbox_record
+    assert before is None
+    terminal.act(write_fenced("echo x >made"))
+    record = terminal.sandbox_record
+    assert record is not None
+    assert record.backend == default_room().record().backend
+    assert "network" in record.capabilities
+    assert record.usage.num_files == len(FILES) + 2  # bin, and what was made
+
+
 def test_submit_ends_with_the_answer_and_stops_background_work(terminal: TerminalWorkspace) -> None:
-    terminal.act(write_fenced("(sleep 0.3; echo late > late.txt) &"))
+    terminal.act(write_fenced("while :; do echo more >>late.txt; sleep 0.02; done &"))
     seen = terminal.act(write_call("submit", {"answer": "42"}))
     first = terminal.evidence()
     assert seen.finished
     assert first.answer == "42"
     assert [call.name for call in first.ledger] == ["run", "submit"]
-    assert "late.txt" not in terminal.evidence().tree
+    time.sleep(0.3)
+    assert terminal.evidence().tree == first.tree
 
 
 def test_modes_times_links_and_compressed_files_come_as_described() -> None:

@@ -52,6 +52,7 @@ def group(uid: str, *, prompt: str = "What is 2 + 2?", text: str = "4") -> Group
         prompt=prompt,
         texts=(text, "again", "5"),
         wall_s=0.75,
+        sandbox='{"backend": "bubblewrap"}',
     )
     return Group(uid=uid, key=key, episodes=(episode, episode), failures=(Failure(key, "deadline", "slow"),))
 

@@ -54,6 +54,7 @@ def test_episodes_come_back_with_their_tokens(tmp_path: Path) -> None:
         "versions": [[3, 4], [4]],
         "observation_ids": [[7], []],
         "wall_s": 0.75,
+        "sandbox": '{"backend": "bubblewrap"}',
     }
 
 

@@ -11,6 +11,7 @@ The columns of a row (`SCHEMA`); one row is one judged episode:
     token_ids, logprobs, versions    one list a turn, in it one entry a sampled token; natural logarithms
     observation_ids    one list a turn: what the environment added after it
     wall_s             seconds from first prompt to verdict
+    sandbox            JSON: what its sandbox was and used (SandboxRecord); "" when there was none
 
 Text is valid UTF-8: a lone surrogate is written as its escape.
 """
@@ -55,6 +56,7 @@ SCHEMA = pa.schema(
         ("versions", pa.list_(pa.list_(pa.int64()))),
         ("observation_ids", pa.list_(pa.list_(pa.int32()))),
         ("wall_s", pa.float64()),
+        ("sandbox", pa.string()),
     ]
 )
 
@@ -132,6 +134,7 @@ def _row(episode: Episode) -> dict[str, Any]:
         "versions": [list(turn.versions) for turn in episode.turns],
         "observation_ids": [list(turn.observation_ids) for turn in episode.turns],
         "wall_s": episode.wall_s,
+        "sandbox": episode.sandbox,
     }
 
 

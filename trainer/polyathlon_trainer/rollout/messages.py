@@ -83,7 +83,8 @@ class Posed(msgspec.Struct, frozen=True, tag="posed"):
 class Acted(msgspec.Struct, frozen=True, tag="acted"):
     """What came of an action. `reward` is None while the episode goes on; the other fields are then empty.
 
-    `seconds` is the time this order took in the worker.
+    `seconds` is the time this order took in the worker. `sandbox` is the record of the episode's sandbox in JSON, ""
+    when it had none.
     """
 
     ticket: int
@@ -94,6 +95,7 @@ class Acted(msgspec.Struct, frozen=True, tag="acted"):
     truncated: bool = False
     reason: str = ""
     parts: dict[str, float] = {}
+    sandbox: str = ""
 
 
 class Solved(msgspec.Struct, frozen=True, tag="solved"):

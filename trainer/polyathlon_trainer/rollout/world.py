@@ -7,6 +7,7 @@ opened late, that the trainer decides which message is the last, and that an epi
 from __future__ import annotations
 
 import functools
+import json
 from dataclasses import dataclass
 
 import msgspec
@@ -14,7 +15,7 @@ import msgspec
 from polyathlon.clip import clip_text
 from polyathlon.domain import Domain, Task, Verdict, Workspace
 from polyathlon.drawing import TaskKey, draw_task
-from polyathlon.env import judge_evidence
+from polyathlon.env import judge_evidence, record_of
 from polyathlon.errors import EpisodeLost
 from polyathlon.registration import load_domain
 from polyathlon.sandbox.choose import default_room
@@ -55,6 +56,14 @@ class _World:
     domain: Domain
     workspace: Workspace
     said: list[tuple[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """A verdict, and the record of the sandbox it was earned in, as JSON."""
+
+    verdict: Verdict
+    sandbox: str
 
 
 class Worlds:
@@ -126,14 +135,14 @@ class Worlds:
         observation = world.workspace.act(order.action)
         text = clean(clip_text(observation.text))
         if observation.finished or order.last:
-            verdict = self._end(order.episode, world)
-            return _judged(order.ticket, text, verdict, truncated=not observation.finished)
+            judged = self._end(order.episode, world)
+            return _acted(order.ticket, text, judged, truncated=not observation.finished)
         world.said.append((order.action, text))
         return Acted(order.ticket, text, 0.0)
 
     def _judge(self, order: Judge) -> Acted:
         world = self._world(order.episode, order.key, order.history)
-        return _judged(order.ticket, "", self._end(order.episode, world), truncated=True)
+        return _acted(order.ticket, "", self._end(order.episode, world), truncated=True)
 
     def _solve(self, order: Solve) -> Solved:
         name = f"solve:{order.ticket}"
@@ -151,16 +160,17 @@ class Worlds:
                 except StopIteration:
                     break
         instructions = clean(world.workspace.instructions)
-        verdict = self._end(name, world)
+        verdict = self._end(name, world).verdict
         return Solved(order.ticket, clean(world.task.prompt), instructions, tuple(turns), 0.0, verdict.reward)
 
-    def _end(self, name: str, world: _World) -> Verdict:
-        """Return the verdict, never an invalid one, and close the world."""
+    def _end(self, name: str, world: _World) -> _Judged:
+        """Return the verdict, never an invalid one, and what the sandbox was; close the world."""
         verdict, kind = judge_evidence(world.domain, world.task, world.workspace.evidence(), self._room)
+        record = record_of(world.workspace)
         self._drop(name)
         if verdict.reward is None:
             raise EpisodeLost(verdict.reason, kind)
-        return verdict
+        return _Judged(verdict, "" if record is None else json.dumps(record.as_dict()))
 
     def _world(self, name: str, key: TaskKey, history: tuple[tuple[str, str], ...]) -> _World:
         world = self._open.pop(name, None)
@@ -200,7 +210,8 @@ def _task(key: TaskKey) -> Task:
     return draw_task(load_domain(key.domain_id).tasks, key)
 
 
-def _judged(ticket: int, observation: str, verdict: Verdict, *, truncated: bool) -> Acted:
+def _acted(ticket: int, observation: str, judged: _Judged, *, truncated: bool) -> Acted:
+    verdict = judged.verdict
     return Acted(
         ticket,
         observation,
@@ -210,4 +221,5 @@ def _judged(ticket: int, observation: str, verdict: Verdict, *, truncated: bool)
         truncated=truncated,
         reason=clean(verdict.reason),
         parts={name: float(value) for name, value in verdict.parts.items()},
+        sandbox=judged.sandbox,
     )

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import marshal
 import math
 import os
 import resource
-import signal
 import socket
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from . import files, kernel
-from .cgroups import Group
+from . import files, kernel, layers
+from .cgroups import Group, JobGroup
+from .layers import Layers, Place
+from .worlds import World, make_here, make_in_child
 
 UID_SLOTS = 20_000
 _SPARE_PROCESSES = 6  # two of bwrap's own a command, a shell and a run at a time, and room to start the next
-_FOLDERS = (("workspace", 0o755), ("tmp", 0o1777), ("shm", 0o1777))
+_MAX_DESCRIPTORS = 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,55 +29,71 @@ class Amounts:
     max_files: int
     max_processes: int
     cpu_s: float
+    cores: float
 
     @classmethod
     def read(cls, body: dict[str, object]) -> Amounts:
         """Return the limits in a message."""
         amounts = {name: float(str(body[name])) for name in cls.__slots__}
-        cpu_s = amounts.pop("cpu_s")
-        return cls(**{name: int(amount) for name, amount in amounts.items()}, cpu_s=cpu_s)
+        cpu_s, cores = amounts.pop("cpu_s"), amounts.pop("cores")
+        return cls(**{name: int(amount) for name, amount in amounts.items()}, cpu_s=cpu_s, cores=cores)
 
     @property
     def processes(self) -> int:
         return self.max_processes + _SPARE_PROCESSES
 
+    def place(self, at: str, user: User) -> Place:
+        """Return where a box of `user` stands and what it may hold."""
+        return Place(at, self.disk_bytes, self.max_files, user.uid, user.gid)
+
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """The host user a payload runs as. `claim` holds the uid against every other launcher; None: it is our own."""
+    """The host user a payload runs as. `claim` holds the uid against every other launcher; None: it is our own.
+
+    A snapshot, and every box on it, has the user of the box it was taken of, which owns the files.
+    """
 
     uid: int
     gid: int
     claim: socket.socket | None
 
+    def share(self) -> User:
+        """Return the same user once more: it is free when every one of them was freed."""
+        return User(self.uid, self.gid, None if self.claim is None else self.claim.dup())
+
+    def free(self) -> None:
+        """Give the user back."""
+        if self.claim is not None:
+            self.claim.close()
+
 
 @dataclass(slots=True)
 class Box:
-    """An open sandbox. `mounts` and `users` are descriptors of its namespaces; closing them frees its files."""
+    """An open sandbox. Closing its world frees its files; `layers` lie below them."""
 
     at: str
     amounts: Amounts
     user: User
     group: Group
-    mounts: int
-    users: int | None
+    world: World
+    layers: Layers = ()
 
-    def enter(self) -> None:
-        """Enter the namespaces, in a child process that keeps its privileges over them."""
-        if self.users is not None:
-            kernel.setns(self.users, kernel.NEW_USER)
-        kernel.setns(self.mounts, kernel.NEW_MOUNTS)
+    @property
+    def place(self) -> Place:
+        """Where its mounts are, and what they may hold."""
+        return self.amounts.place(self.at, self.user)
 
-    def become_payload(self) -> None:
+    def become_payload(self, job: JobGroup | None, *, cpu_s: float) -> None:
         """Enter, take on the limits, and give up the privileges: what runs next is the payload's.
 
         The limit on descriptors is for `limit_descriptors`: this fork of the launcher may hold more.
         """
-        self.group.join()
-        self.enter()
+        self.group.join(job)
+        self.world.enter()
         with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
             file.write("1000")
-        for kind, pair in ceilings(self.amounts, self.group).items():
+        for kind, pair in ceilings(self.amounts, self.group, cpu_s=cpu_s).items():
             if kind != resource.RLIMIT_NOFILE:
                 resource.setrlimit(kind, pair)
         if self.user.claim is not None:
@@ -86,64 +103,89 @@ class Box:
 
     def limit_descriptors(self) -> None:
         """Take on the payload's limit on descriptors, as the last thing before the program starts."""
-        resource.setrlimit(resource.RLIMIT_NOFILE, ceilings(self.amounts, self.group)[resource.RLIMIT_NOFILE])
+        resource.setrlimit(resource.RLIMIT_NOFILE, _ceiling(resource.RLIMIT_NOFILE, _MAX_DESCRIPTORS))
 
-    def read(self, out: int) -> None:
-        """Write the workspace's rows, or what is wrong with it, to `out`. Runs in a child process."""
-        self.enter()
+    def read(self, paths: list[str] | None, out: int) -> None:
+        """Write the workspace's rows (of `paths` only) or what is wrong with it to `out`. Runs in a child process."""
+        self.world.enter()
+        top, limit = f"{self.at}/box/workspace", self.amounts.disk_bytes
         try:
-            rows = files.read_tree(f"{self.at}/box/workspace", max_bytes=self.amounts.disk_bytes)
+            rows = (
+                files.read_tree(top, max_bytes=limit)
+                if paths is None
+                else files.read_paths(top, paths, max_bytes=limit)
+            )
         except OSError as error:
-            _answer(out, "error", str(error))
+            answer(out, "error", str(error))
         else:
-            _answer(out, "rows", rows)
+            answer(out, "rows", rows)
 
-    def write(self, rows: list[files.Row], out: int) -> None:
-        """Write `rows` into the workspace; tell `out` what went wrong. Runs in a child process."""
-        self.enter()
+    def write(self, rows: list[files.Row], out: int, *, folder: str) -> None:
+        """Write `rows` into the workspace; tell `out` what went wrong. Runs in a child process.
+
+        Another `folder` is made where there is none, and stays the launcher's own: no payload may write there.
+        """
+        own = folder == "workspace"
+
+        def work(top: str) -> None:
+            uid, gid = (self.user.uid, self.user.gid) if own else (os.geteuid(), os.getegid())
+            files.write_tree(top, rows, uid=uid, gid=gid)
+
+        self._carry_out(work, out, folder=folder)
+
+    def change(self, rows: list[files.Row], removed: list[str], out: int) -> None:
+        """Write the files `rows` and remove the files `removed`, or do nothing. Runs in a child process."""
+        self._carry_out(lambda top: files.change_tree(top, rows, removed, uid=self.user.uid, gid=self.user.gid), out)
+
+    def _carry_out(self, work: Callable[[str], None], out: int, *, folder: str = "workspace") -> None:
+        self.world.enter()
+        top = f"{self.at}/box/{folder}"
         try:
-            files.write_tree(f"{self.at}/box/workspace", rows, uid=self.user.uid, gid=self.user.gid)
+            os.makedirs(top, exist_ok=True)
+            work(top)
         except (OSError, RecursionError) as error:  # no room, or what is to be replaced is nested without end
-            _answer(out, "error", str(error))
+            answer(out, "error", str(error))
         else:
-            _answer(out, "rows", [])
+            answer(out, "rows", [])
 
     def free(self) -> None:
         """Give everything back. Every process of the sandbox must be gone."""
         self.group.remove()
-        os.close(self.mounts)
-        if self.users is not None:
-            os.close(self.users)
-        if self.user.claim is not None:
-            self.user.claim.close()
+        self.world.close()
+        self.user.free()
 
 
-def _answer(out: int, kind: str, value: str | list[files.Row]) -> None:
+def answer(out: int, kind: str, value: object) -> None:
+    """Write what a child has found to `out`, and close it."""
     with open(out, "wb") as file:
-        file.write(marshal.dumps((kind, value)))
+        file.write(marshal.dumps((kind, value)))  # type: ignore[arg-type]  # text, or rows of plain values
 
 
-def ceilings(amounts: Amounts, group: Group) -> dict[int, tuple[int, int]]:
+def ceilings(amounts: Amounts, group: Group, *, cpu_s: float) -> dict[int, tuple[int, int]]:
     """Return the limits of one process, soft and hard, by resource."""
     wanted = {
         resource.RLIMIT_CORE: 0,
-        resource.RLIMIT_CPU: max(1, math.ceil(amounts.cpu_s)) + 1,
+        resource.RLIMIT_CPU: max(1, math.ceil(cpu_s)) + 1,
         resource.RLIMIT_FSIZE: max(amounts.disk_bytes, amounts.memory_bytes),
         resource.RLIMIT_MEMLOCK: 64 * 1024,
         resource.RLIMIT_MSGQUEUE: 64 * 1024,
-        resource.RLIMIT_NOFILE: 1024,
-        # Where a control group counts processes it must be the one that refuses: only it keeps count of that.
-        resource.RLIMIT_NPROC: amounts.processes * (4 if group.counters.pids else 1),
+        resource.RLIMIT_NOFILE: _MAX_DESCRIPTORS,
     }
+    # Where a control group counts processes it must be the one that refuses: it keeps count of that, and a sandbox and
+    # its forks have one user but a group each.
+    if not group.counters.pids:
+        wanted[resource.RLIMIT_NPROC] = amounts.processes
     if not group.counters.oom:  # nothing counts the sum: at least no single process may exceed it
         wanted[resource.RLIMIT_DATA] = amounts.memory_bytes
-    pairs = {}
-    for kind, amount in wanted.items():
-        _, hard = resource.getrlimit(kind)
-        amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
-        # One second between the signal and the kill tells a spent CPU limit from any other kill.
-        pairs[kind] = (amount - 1 if kind == resource.RLIMIT_CPU else amount, amount)
-    return pairs
+    return {kind: _ceiling(kind, amount) for kind, amount in wanted.items()}
+
+
+def _ceiling(kind: int, amount: int) -> tuple[int, int]:
+    """Return the soft and the hard limit: `amount`, or what this process has itself, if that is less."""
+    _, hard = resource.getrlimit(kind)
+    amount = amount if hard == resource.RLIM_INFINITY else min(amount, hard)
+    # One second between the signal and the kill tells a spent CPU limit from any other kill.
+    return (amount - 1 if kind == resource.RLIMIT_CPU else amount), amount
 
 
 def claim_user(first_uid: int, start: int) -> User:
@@ -167,48 +209,16 @@ def claim_user(first_uid: int, start: int) -> User:
 
 
 def open_box(at: str, amounts: Amounts, user: User, group: Group) -> tuple[Box, int]:
-    """Return a new box, and a descriptor of its workspace to read its fill from."""
-    ready, hold = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(hold[1])
-        _make_world(at, amounts, user, ready[1], hold[0])
-    os.close(ready[1])
-    os.close(hold[0])
-    try:
-        message = os.read(ready[0], 4096)
-        if message != b"ready":
-            raise OSError(message.decode(errors="replace") or "the process that makes the namespaces died")
-        place = f"/proc/{child}"
-        users = os.open(f"{place}/ns/user", os.O_RDONLY | os.O_CLOEXEC) if user.claim is None else None
-        mounts = os.open(f"{place}/ns/mnt", os.O_RDONLY | os.O_CLOEXEC)
-        workspace = os.open(f"{place}/root{at}/box/workspace", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    finally:
-        os.close(ready[0])
-        os.close(hold[1])
-        with contextlib.suppress(ChildProcessError):
-            os.waitpid(child, 0)
-    return Box(at, amounts, user, group, mounts, users), workspace
+    """Return a new box, and a descriptor of its tmpfs to read its fill from."""
+    place = amounts.place(at, user)
 
-
-def _make_world(at: str, amounts: Amounts, user: User, ready: int, hold: int) -> None:
-    """Make the namespaces and the tmpfs, say so, and keep them until the parent holds them."""
-    try:
-        signal.set_wakeup_fd(-1)
+    def work() -> tuple[Layers, str]:
         own = user.claim is None
         kernel.unshare(kernel.NEW_MOUNTS | kernel.NEW_USER if own else kernel.NEW_MOUNTS)
         if own:
             kernel.map_only_myself(user.uid, user.gid)
-        data = f"mode=755,size={amounts.disk_bytes},nr_inodes={amounts.max_files + len(_FOLDERS) + 1}"
-        kernel.mount("tmpfs", f"{at}/box", "tmpfs", flags=kernel.MS_NOSUID | kernel.MS_NODEV, data=data)
-        for name, mode in _FOLDERS:
-            os.mkdir(f"{at}/box/{name}")
-            os.chmod(f"{at}/box/{name}", mode)
-            os.chown(f"{at}/box/{name}", user.uid, user.gid)
-        os.write(ready, b"ready")
-        os.read(hold, 1)
-    except BaseException as error:  # a forked child: nothing may escape into the parent's code
-        with contextlib.suppress(OSError):
-            os.write(ready, str(error).encode()[:4000])
-    finally:
-        os._exit(0)
+        layers.make_plain(place)
+        return (), f"{at}/box"
+
+    made = (make_here if user.claim is not None else make_in_child)(work).take()
+    return Box(at, amounts, user, group, made.world), made.top

@@ -47,6 +47,45 @@ def read_tree(top: str, *, max_bytes: int) -> list[Row]:
     return reading.rows
 
 
+def read_paths(top: str, paths: list[str], *, max_bytes: int) -> list[Row]:
+    """Return the rows of `paths`, and of what lies above them, where there is anything; of nothing below them.
+
+    Raises:
+        OSError: `top` is gone.
+
+    """
+    reading = _Reading(max_bytes)
+    read: set[str] = set()
+    root = os.open(top, _FOLDER)
+    try:
+        for path in sorted(paths):
+            with contextlib.suppress(OSError):  # there is nothing, or it changes just now
+                _read_way(root, path.split("/"), reading, read)
+    finally:
+        os.close(root)
+    return reading.rows
+
+
+def _read_way(root: int, names: list[str], reading: _Reading, read: set[str]) -> None:
+    folder = os.dup(root)
+    try:
+        for depth in range(1, len(names) + 1):
+            path, name = "/".join(names[:depth]), names[depth - 1]
+            entry = os.stat(name, dir_fd=folder, follow_symlinks=False)
+            is_folder = stat.S_ISDIR(entry.st_mode)
+            if path not in read:
+                read.add(path)
+                if is_folder:
+                    reading.add(path, "dir", entry, b"")
+                else:
+                    _read_entry(folder, name, path, reading, depth=depth)
+            below = os.open(name, _FOLDER, dir_fd=folder)  # fails below anything but a folder
+            os.close(folder)
+            folder = below
+    finally:
+        os.close(folder)
+
+
 def _read_folder(folder: int, names: list[str], prefix: str, reading: _Reading, *, depth: int) -> None:
     for name in names:
         # A name may vanish or change its kind while a payload still runs: then it is as if it had never been there.
@@ -126,6 +165,67 @@ def write_tree(top: str, rows: list[Row], *, uid: int, gid: int) -> None:
         os.close(root)
 
 
+def change_tree(top: str, rows: list[Row], removed: list[str], *, uid: int, gid: int) -> None:
+    """Write the files `rows` under `top`, owned by `uid`, and remove the files `removed`: all, or nothing.
+
+    New content is written aside first, which may fail, and takes its places then, which needs no room. Times are now's.
+
+    Raises:
+        OSError: no room, or a path that is too long; what was there before is there still.
+
+    """
+    aside = f".{os.urandom(12).hex()}"
+    made: list[tuple[int, str]] = []
+    waiting: list[tuple[int, str]] = []
+    root = os.open(top, _FOLDER)
+    try:
+        for path, _, mode, data, _ in rows:
+            *folders, name = path.split("/")
+            parent = _make_way(root, folders, made, uid, gid)
+            waiting.append((parent, name))
+            _create(parent, f"{aside}{len(waiting)}", (mode, data, None), uid, gid)
+        for number, (parent, name) in enumerate(waiting, 1):
+            os.rename(f"{aside}{number}", name, src_dir_fd=parent, dst_dir_fd=parent)
+    except OSError:
+        for number, (parent, _) in enumerate(waiting, 1):
+            with contextlib.suppress(OSError):
+                os.unlink(f"{aside}{number}", dir_fd=parent)
+        for parent, name in reversed(made):
+            with contextlib.suppress(OSError):
+                os.rmdir(name, dir_fd=parent)
+        raise
+    else:
+        for path in removed:
+            *folders, name = path.split("/")
+            waiting.append((_make_way(root, folders, made, uid, gid), name))
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name, dir_fd=waiting[-1][0])
+    finally:
+        for fd in (root, *(parent for parent, _ in (*waiting, *made))):
+            os.close(fd)
+
+
+def _make_way(root: int, names: list[str], made: list[tuple[int, str]], uid: int, gid: int) -> int:
+    """Return the descriptor of the folder at the end of `names`; note in `made` those that there were not.
+
+    Raises:
+        OSError: a link or a file stands in the way.
+
+    """
+    fd = os.dup(root)
+    for name in names:
+        try:
+            try:
+                below = os.open(name, _FOLDER, dir_fd=fd)
+            except FileNotFoundError:
+                below = _make_folder(fd, name, uid, gid)
+                made.append((os.dup(fd), name))
+        finally:
+            os.close(fd)
+        fd = below
+    return fd
+
+
 def _enter(root: int, names: list[str], uid: int, gid: int) -> int:
     fd = os.dup(root)
     for name in names:
@@ -157,6 +257,12 @@ def _write_leaf(parent: int, row: Row, uid: int, gid: int) -> None:
         os.chown(name, uid, gid, dir_fd=parent, follow_symlinks=False)
         os.utime(name, (mtime_s, mtime_s), dir_fd=parent, follow_symlinks=False)
         return
+    _create(parent, name, (mode, data, mtime_s), uid, gid)
+
+
+def _create(parent: int, name: str, content: tuple[int, bytes, int | None], uid: int, gid: int) -> None:
+    """Make the file `name` with `content`: its mode, its bytes and its time, None for now."""
+    mode, data, mtime_s = content
     fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=parent)
     try:
         view = memoryview(data)
@@ -164,7 +270,8 @@ def _write_leaf(parent: int, row: Row, uid: int, gid: int) -> None:
             view = view[os.write(fd, view) :]
         os.fchown(fd, uid, gid)
         os.fchmod(fd, mode)
-        os.utime(fd, (mtime_s, mtime_s))
+        if mtime_s is not None:
+            os.utime(fd, (mtime_s, mtime_s))
     finally:
         os.close(fd)
 

@@ -12,22 +12,44 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NoReturn
 
-from . import kernel, wire
+from . import kernel, processes, wire
 from .box import Box
+from .cgroups import JobGroup
 
 _HIGH_FD = 64  # descriptors are parked from here on while 0, 1, 2, ... are laid out for the command
 
 
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A command to start: its argv, its options of bwrap, the most CPU seconds of it, and the CPUs it may use."""
+
+    argv: list[str]
+    options: list[str]
+    cpu_s: float
+    cpus: frozenset[int]
+
+
 @dataclass(slots=True)
 class Job:
-    """A running command, or a child that reads or writes the workspace. `line` goes to whoever waits for it."""
+    """A running command, or a child that reads or writes the workspace. `line` goes to whoever waits for it.
+
+    `reaped_cpu_s` is what the kernel told of those of its processes that were waited for: not of killed ones, whose
+    time was `seen_cpu_s` when it was last looked at.
+    """
 
     line: socket.socket
     pid: int
     status_fd: int | None
+    group: JobGroup | None = None
+    order: Order | None = None
     status: int | None = None
     report: bytes = b""
     cpu_spent: bool = False
+    ending: bool = False
+    reaped_cpu_s: float = 0.0
+    seen_cpu_s: float = 0.0
+    conclude: Callable[[], None] | None = None
+    """What answers on `line` once it has ended, in place of its status."""
 
     def read_report(self) -> None:
         """Take in what bwrap has written so far: its first process, and at the end the exit code."""
@@ -53,6 +75,20 @@ class Job:
         init = self.init
         _signal(init if init is not None and _parent_of(init) == self.pid else self.pid)
 
+    def ask_to_end(self) -> None:
+        """Ask what has a handler for SIGTERM to end; kill it all when nothing has one."""
+        if self.status is None:
+            self.read_report()
+            self.ending = self.init is not None and processes.ask_to_end(self.init)
+            if not self.ending:
+                self.kill()
+
+    def kill_when_deaf(self) -> None:
+        """Kill it once nothing is left that was asked to end and may still do so."""
+        if self.ending and (self.init is None or not processes.still_ending(self.init)):
+            self.ending = False
+            self.kill()
+
     def finish(self) -> bool:
         """Wait for what bwrap may have left to us, now that it has ended; return whether the command was started."""
         if self.status_fd is None:
@@ -63,8 +99,13 @@ class Job:
         if init is not None and _parent_of(init) == os.getpid():
             _signal(init)
             with contextlib.suppress(ChildProcessError):
-                os.waitpid(init, 0)
+                _, _, used = os.wait4(init, 0)
+                self.reaped_cpu_s += used.ru_utime + used.ru_stime
         return b"exit-code" in self.report
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds that the command has used: by its group, else by what is known without."""
+        return max(self.reaped_cpu_s, self.seen_cpu_s) if self.group is None else self.group.cpu_s()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +116,22 @@ class Bwrap:
     profile: tuple[str, ...]
     seccomp: int
 
-    def spawn(self, box: Box, line: socket.socket, words: tuple[list[str], list[str]], fds: list[int]) -> Job:
-        """Start a command in `box`. `words` are its own options and its argv; `fds` become 0, 1, 2, ..."""
-        options, command = words
+    def spawn(self, box: Box, line: socket.socket, order: Order, fds: list[int], name: str) -> Job:
+        """Start a command in `box`, `name` being unique in it; `fds` become 0, 1, 2, ..."""
         status_out, status_in = os.pipe2(os.O_CLOEXEC)
         os.set_blocking(status_out, False)
-        arguments = wire.memory_file("options", b"\0".join(os.fsencode(word) for word in (*self.profile, *options)))
+        arguments = wire.memory_file(
+            "options", b"\0".join(os.fsencode(word) for word in (*self.profile, *order.options))
+        )
         seccomp = os.open(f"/proc/self/fd/{self.seccomp}", os.O_RDONLY | os.O_CLOEXEC)  # with a place of its own
-        argv = [os.fsencode(word) for word in command]
+        argv = [os.fsencode(word) for word in order.argv]
+        group = box.group.open_job(name)
 
         def start() -> None:
             parent = os.getppid()
-            box.become_payload()
+            if order.cpus:
+                os.sched_setaffinity(0, order.cpus)
+            box.become_payload(group, cpu_s=order.cpu_s)
             kernel.die_with_parent(parent, signal.SIGKILL)
             own = [str(number).encode() for number in _lay_out([*fds, arguments, seccomp, status_in])[len(fds) :]]
             os.chdir("/")
@@ -98,7 +143,7 @@ class Bwrap:
             )
 
         job = fork(line, start)
-        job.status_fd = status_out
+        job.status_fd, job.group, job.order = status_out, group, order
         for fd in (arguments, seccomp, status_in):
             os.close(fd)
         return job

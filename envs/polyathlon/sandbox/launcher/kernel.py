@@ -9,8 +9,8 @@ NEW_MOUNTS = 0x00020000
 NEW_USER = 0x10000000
 NEW_UTS, NEW_IPC, NEW_PIDS, NEW_NETWORK = 0x04000000, 0x08000000, 0x20000000, 0x40000000
 
-MS_NOSUID, MS_NODEV, MS_BIND, MS_REC, MS_PRIVATE = 0x2, 0x4, 0x1000, 0x4000, 0x40000
-MS_RDONLY, MS_NOEXEC, MS_REMOUNT = 0x1, 0x8, 0x20
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT = 0x1, 0x2, 0x4, 0x8, 0x20
+MS_BIND, MS_MOVE, MS_REC, MS_PRIVATE = 0x1000, 0x2000, 0x4000, 0x40000
 _MNT_DETACH = 2
 _MOUNT_SETATTR, _AT_FDCWD, _AT_RECURSIVE = 442, -100, 0x8000
 _ATTR_RDONLY, _ATTR_NOSUID, _ATTR_NODEV = 0x1, 0x2, 0x4
@@ -33,6 +33,16 @@ def mount(source: str, target: str, kind: str, *, flags: int, data: str = "") ->
     """Mount as mount(2) does; empty strings stand for NULL."""
     arguments = (source.encode() or None, target.encode(), kind.encode() or None, ctypes.c_ulong(flags))
     _check(_libc.mount(*arguments, data.encode() or None), f"mount {source or kind} on {target}")
+
+
+def move(source: str, target: str) -> None:
+    """Move the mount at `source` to `target`."""
+    mount(source, target, "", flags=MS_MOVE)
+
+
+def unmount(path: str) -> None:
+    """Take away the mount at `path`, at once; it is freed when nothing uses it any more."""
+    _check(_libc.umount2(path.encode(), _MNT_DETACH), f"umount {path}")
 
 
 def make_read_only(path: str) -> None:

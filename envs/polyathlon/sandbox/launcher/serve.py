@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import marshal
 import os
@@ -12,25 +13,21 @@ import signal
 import socket
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 
-from . import cgroups, kernel, wire
+from . import cgroups, kernel, layers, wire
 from .box import Amounts, Box, User, claim_user, open_box
-from .jobs import Bwrap, Job, fork
+from .cpus import Cpus
+from .frozen import Frozen, start_stacking
+from .jobs import Bwrap, Job, Order, fork
+from .leases import Kept, Lease, Refused, tell
+from .shelf import Shelf
 from .template import build_template
+from .watchdog import watchdog_for
 from .zygote import Judgement, WarmPython
 
 _TICK_S = 0.25
-
-
-@dataclass(slots=True)
-class Lease:
-    """A box and the socket of its owner: when that closes, the box goes."""
-
-    line: socket.socket
-    box: Box
-    jobs: list[Job] = field(default_factory=list)
-    closing: bool = False
+_WATCHED_TICK_S = 0.1  # where a sum over processes is the limit, it must be taken often
+_ENDING_TICK_S = 0.02
 
 
 class Launcher:
@@ -48,8 +45,11 @@ class Launcher:
         cgroups.sweep(self._parents)
         self._mark = cgroups.owner_mark()
         self._num_boxes = 0
-        self._leases: list[Lease] = []
+        self._cpus = Cpus()
+        self._shelf = Shelf(keep=self._keep, add=self._add, close=self._close)
+        self._leases: list[Lease | Kept] = []
         self._selector = selectors.DefaultSelector()
+        self._orphans_cpu_s: dict[int, float] = {}
         self._over = False
         self._next_check_s = 0.0
         # A forked copy of the owner may hold its sockets open after its death: the process itself is watched too.
@@ -69,21 +69,49 @@ class Launcher:
         self._selector.register(self._owner, selectors.EVENT_READ, self._end)
         self._selector.register(wake, selectors.EVENT_READ, lambda: _drain(wake))
         while not self._over or self._leases:
-            for key, _ in self._selector.select(_TICK_S if self._any_jobs() else None):
+            for key, _ in self._selector.select(self._wait_s()):
                 if self._selector.get_map().get(key.fd) is key:  # not closed by one before it
                     key.data()
             self._reap()
             if self._warm is not None and not self._warm.alive:
                 self._warm = None
-            if time.monotonic() >= self._next_check_s:
-                self._next_check_s = time.monotonic() + _TICK_S
-                self._check_cpu()
+            self._tick()
 
     def _watch(self, line: socket.socket, call: Callable[[], None]) -> None:
         self._selector.register(line, selectors.EVENT_READ, call)
 
-    def _any_jobs(self) -> bool:
-        return any(lease.jobs for lease in self._leases) or (self._warm is not None and self._warm.busy)
+    def _wait_s(self) -> float | None:
+        """Return how long to wait for an event: for ever when nothing runs."""
+        running = self._running()
+        judging = self._warm is not None and self._warm.busy
+        if not running and not judging:
+            return None
+        if any(job.ending for lease in running for job in lease.jobs):
+            return _ENDING_TICK_S
+        return _WATCHED_TICK_S if self._watched() else _TICK_S
+
+    def _watched(self) -> bool:
+        """Whether something runs that no control group counts."""
+        judging = self._warm is not None and self._warm.watched
+        return judging or any(lease.watchdog is not None for lease in self._running())
+
+    def _running(self) -> list[Lease]:
+        """Return the boxes in which something runs."""
+        return [lease for lease in self._leases if isinstance(lease, Lease) and lease.jobs]
+
+    def _tick(self) -> None:
+        running = self._running()
+        for lease in running:
+            for job in lease.jobs:
+                job.kill_when_deaf()
+        if time.monotonic() < self._next_check_s:
+            return
+        self._next_check_s = time.monotonic() + (_WATCHED_TICK_S if self._watched() else _TICK_S)
+        for lease in running:
+            lease.check()
+        if self._warm is not None:
+            self._warm.check()
+            self._warm.tidy()
 
     def _on_control(self) -> None:
         message = wire.receive(self._control)
@@ -93,13 +121,14 @@ class Launcher:
         body, fds = message
         line = socket.socket(fileno=fds[0])
         try:
-            if body.get("op") == "judge":
+            if body["op"] == "judge":
                 self._judge(line, Amounts.read(body), fds[1:])
+            elif body["op"] == "load":
+                self._load(socket.socket(fileno=os.dup(fds[1])), line, fds[2])
             else:
-                self._open(line, Amounts.read(body))
+                self._open(line, body)
         except OSError as error:
-            with contextlib.suppress(OSError):  # the asker may be gone
-                wire.send(line, {"error": str(error)})
+            tell(line, {"error": str(error), "refused": isinstance(error, Refused)})
             line.close()
         finally:
             for fd in fds[1:]:
@@ -116,46 +145,69 @@ class Launcher:
             self._warm.close()
             self._warm = None
 
-    def _hold(self, amounts: Amounts, undo: contextlib.ExitStack) -> tuple[User, cgroups.Group]:
-        """Return a user and control groups that nobody else has; `undo` gives them back."""
+    def _claim(self, undo: contextlib.ExitStack, below: Frozen | None = None) -> User:
+        """Return the user of `below`, or one that nobody else has; `undo` gives it back."""
         self._num_boxes += 1
-        user = claim_user(self._first_uid, os.getpid() * 64 + self._num_boxes)
-        if user.claim is not None:
-            undo.callback(user.claim.close)
+        start = os.getpid() * 64 + self._num_boxes
+        user = below.user.share() if below is not None else claim_user(self._first_uid, start)
+        undo.callback(user.free)
+        return user
+
+    def _group(self, amounts: Amounts, undo: contextlib.ExitStack) -> cgroups.Group:
+        """Return control groups that nobody else has; `undo` gives them back."""
         group = cgroups.make_group(
             self._parents,
             f"{self._mark}{self._num_boxes}",
             memory_bytes=amounts.memory_bytes,
             processes=amounts.processes,
+            cores=amounts.cores,
         )
         undo.callback(group.remove)
-        return user, group
+        return group
 
     def _judge(self, line: socket.socket, amounts: Amounts, streams: list[int]) -> None:
         """Have the warm Python fork a judge; `line` is told how it ended."""
         with contextlib.ExitStack() as undo:
             if self._warm is None:
                 self._warm = WarmPython(self._plan, self._selector)
-            user, group = self._hold(amounts, undo)
+            user, group = self._claim(undo), self._group(amounts, undo)
             undo.pop_all()
-        self._warm.judge(Judgement(line, -1, amounts, user, group), streams, first_uid=self._first_uid)
+        judgement = Judgement(line, -1, amounts, user, group, cpus=self._choose_cpus(amounts.cores))
+        self._warm.judge(judgement, streams, first_uid=self._first_uid)
 
-    def _open(self, line: socket.socket, amounts: Amounts) -> None:
+    def _open(self, line: socket.socket, body: dict[str, object]) -> None:
+        amounts = Amounts.read(body)
+        below = self._shelf.find(body, amounts) if "snapshot" in body else None
         with contextlib.ExitStack() as undo:
-            user, group = self._hold(amounts, undo)
-            box, workspace = open_box(self._at, amounts, user, group)
+            user, group = self._claim(undo, below), self._group(amounts, undo)
+            if below is None:
+                box, top = open_box(self._at, amounts, user, group)
+            else:
+                stack = layers.stack if body["op"] == "fork" else layers.stack_afresh
+                made = start_stacking(below, amounts.place(self._at, user), stack).take()
+                box, top = Box(self._at, amounts, user, group, made.world, made.layers), made.top
             undo.pop_all()
-        lease = Lease(line, box)
+        counters = {name: path for name, path in dataclasses.asdict(group.counters).items() if path}
+        watchdog = watchdog_for(group.counters, memory_bytes=amounts.memory_bytes)
+        if watchdog is not None:
+            counters.setdefault("oom", f"/proc/self/fd/{watchdog.counter}")
+        lease = Lease(line, box, watchdog)
         self._leases.append(lease)
         self._watch(line, lambda: self._on_lease(lease))
-        counters = group.counters
-        fds = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in (counters.oom, counters.pids) if path]
-        names = [name for name, path in (("oom", counters.oom), ("pids", counters.pids)) if path]
-        wire.send(line, {"uid": user.uid, "counters": names}, [workspace, *fds])
-        for fd in (workspace, *fds):
-            os.close(fd)
+        fds = [os.open(path, os.O_RDONLY | os.O_CLOEXEC) for path in counters.values()]
+        answer = {"uid": user.uid, "counters": list(counters), **layers.weight(box.layers)}
+        tell(line, answer, [top, *fds])
 
-    def _on_lease(self, lease: Lease) -> None:
+    def _load(self, owner: socket.socket, line: socket.socket, trees: int) -> None:
+        with contextlib.ExitStack() as undo:
+            self._shelf.load(self._at, self._claim(undo), (owner, line), trees)
+            undo.pop_all()
+
+    def _keep(self, kept: Kept) -> None:
+        self._leases.append(kept)
+        self._watch(kept.line, lambda: self._on_lease(kept))
+
+    def _on_lease(self, lease: Lease | Kept) -> None:
         message = wire.receive(lease.line)
         if message is None:
             self._close(lease)
@@ -163,71 +215,107 @@ class Launcher:
         body, fds = message
         line = socket.socket(fileno=fds[0])
         try:
-            job = self._start(lease.box, line, body, fds[1:])
+            job = self._start(lease, line, body, fds[1:])
         except OSError as error:  # out of processes, memory or descriptors: this command is lost, not the launcher
             with contextlib.suppress(OSError):
                 line.send(json.dumps({"error": str(error)}).encode("ascii"))
             line.close()
         else:
-            lease.jobs.append(job)
-            self._watch(line, lambda: self._on_job(job))
+            if job is not None:
+                self._add(lease, job)
         finally:
             for fd in fds[1:]:
                 os.close(fd)
 
-    def _start(self, box: Box, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job:
-        if body["op"] == "spawn":
-            return self._bwrap.spawn(box, line, (_words(body["options"]), _words(body["command"])), fds)
-        if body["op"] == "read":
-            return fork(line, lambda: box.read(fds[0]))
-        with open(fds[1], "rb", closefd=False) as file:
-            file.seek(0)
-            rows = marshal.load(file)  # from the trainer, never from a payload
-        return fork(line, lambda: box.write(rows, fds[0]))
+    def _add(self, lease: Lease | Kept, job: Job) -> None:
+        lease.jobs.append(job)
+        self._watch(job.line, lambda: self._on_job(job))
+
+    def _start(self, lease: Lease | Kept, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job | None:
+        """Return the job that does what is asked, or None when something else has to end first."""
+        if isinstance(lease, Kept):
+            frozen = lease.frozen
+            assert frozen is not None, "its owner is told of it once it is made"
+            return fork(line, lambda: frozen.digest(fds[0]) if body["op"] == "digest" else frozen.read(fds[0]))
+        box = lease.box
+        match body["op"]:
+            case "spawn":
+                lease.num_jobs += 1
+                cpu_s = min(box.amounts.cpu_s, float(str(body["cpu_s"])))
+                cpus = self._choose_cpus(box.amounts.cores)
+                order = Order(_words(body["command"]), _words(body["options"]), cpu_s, cpus)
+                return self._bwrap.spawn(box, line, order, fds, str(lease.num_jobs))
+            case "kill":
+                lease.kill(line)
+            case "snapshot":
+                owner = socket.socket(fileno=os.dup(fds[0]))
+                lease.when_idle(line, lambda: self._shelf.freeze(lease, line, owner))
+            case "restore":
+                lease.when_idle(line, lambda: self._shelf.restore(lease, line, body))
+            case "digest":
+                below = Frozen(box.at, box.user, box.world, box.layers)
+                return fork(line, lambda: below.digest(fds[0]))
+            case _:
+                return _start_on_files(box, line, body, fds)
+        return None
+
+    def _choose_cpus(self, cores: float) -> frozenset[int]:
+        orders = [job.order.cpus for lease in self._running() for job in lease.jobs if job.order is not None]
+        return self._cpus.choose(cores, bound=[*orders, *(self._warm.cpus if self._warm is not None else ())])
 
     def _on_job(self, job: Job) -> None:
-        """Any word on a job's line, or its end, means: kill it."""
+        """Any word on a job's line, or its end, means: kill it. "end" asks it to end by itself first."""
         try:
-            over = not job.line.recv(16)
+            said = job.line.recv(16)
         except ConnectionResetError:
-            over = True
-        if over:
+            said = b""
+        if not said:
             self._selector.unregister(job.line)
-        job.kill()
+        if said == b"end":
+            job.ask_to_end()
+        else:
+            job.kill()
 
     def _reap(self) -> None:
         jobs = {job.pid: job for lease in self._leases for job in lease.jobs}
         while (ended := _wait_any()) is not None:
-            pid, status = ended
+            pid, status, cpu_s = ended
             if pid in jobs:
                 jobs[pid].status = status
+                jobs[pid].reaped_cpu_s += cpu_s
+            else:  # the first process of a sandbox whose bwrap ended before it
+                self._orphans_cpu_s[pid] = cpu_s
         for lease in list(self._leases):
             for job in [job for job in lease.jobs if job.status is not None]:
                 self._finish(lease, job)
+            if isinstance(lease, Lease):
+                lease.go_on()
             if lease.closing and not lease.jobs:
                 self._free(lease)
+        self._orphans_cpu_s.clear()
 
-    def _finish(self, lease: Lease, job: Job) -> None:
+    def _finish(self, lease: Lease | Kept, job: Job) -> None:
         """Tell the waiter once the whole tree is gone: bwrap may end a moment before the processes it leaves us."""
-        answer = {"status": job.status, "started": job.finish(), "cpu_spent": job.cpu_spent}
+        started = job.finish()
+        if job.init is not None:
+            job.reaped_cpu_s += self._orphans_cpu_s.get(job.init, 0.0)
+        cpu_s = job.cpu_s()
+        if isinstance(lease, Lease):
+            lease.ended_cpu_s += cpu_s
+        if job.group is not None:
+            job.group.remove()
+        answer = {"status": job.status, "started": started, "cpu_spent": job.cpu_spent, "cpu_s": cpu_s}
         with contextlib.suppress(OSError):
-            job.line.send(json.dumps(answer).encode("ascii"))
+            if job.conclude is not None:
+                job.conclude()
+            else:
+                job.line.send(json.dumps(answer).encode("ascii"))
         with contextlib.suppress(KeyError):
             self._selector.unregister(job.line)
         job.line.close()
         lease.jobs.remove(job)
 
-    def _check_cpu(self) -> None:
-        if self._warm is not None:
-            self._warm.check_cpu()
-            self._warm.tidy()
-        for lease in self._leases:
-            if lease.jobs and lease.box.group.cpu_s() > lease.box.amounts.cpu_s:
-                for job in lease.jobs:
-                    job.cpu_spent = True
-                    job.kill()
-
-    def _close(self, lease: Lease) -> None:
+    def _close(self, lease: Lease | Kept) -> None:
         with contextlib.suppress(KeyError):
             self._selector.unregister(lease.line)
         lease.closing = True
@@ -236,10 +324,12 @@ class Launcher:
         if not lease.jobs:
             self._free(lease)
 
-    def _free(self, lease: Lease) -> None:
+    def _free(self, lease: Lease | Kept) -> None:
+        if isinstance(lease, Kept):
+            self._shelf.forget(lease)
         if lease in self._leases:
             self._leases.remove(lease)
-            lease.box.free()
+            lease.free()
             lease.line.close()
 
 
@@ -263,13 +353,26 @@ def main() -> None:
     launcher.serve()
 
 
-def _wait_any() -> tuple[int, int] | None:
-    """Return (pid, status) of one child that has ended, or None when there is none now."""
+def _start_on_files(box: Box, line: socket.socket, body: dict[str, object], fds: list[int]) -> Job:
+    """Return the child that reads or writes the files of `box`."""
+    if body["op"] == "read":
+        paths = None if body["paths"] is None else _words(body["paths"])
+        return fork(line, lambda: box.read(paths, fds[0]))
+    with open(fds[1], "rb", closefd=False) as file:
+        file.seek(0)
+        rows, removed = marshal.load(file)  # from the trainer, never from a payload
+    if body["op"] == "change":
+        return fork(line, lambda: box.change(rows, removed, fds[0]))
+    return fork(line, lambda: box.write(rows, fds[0], folder=str(body["folder"])))
+
+
+def _wait_any() -> tuple[int, int, float] | None:
+    """Return (pid, status, CPU seconds) of one child that has ended, or None when there is none now."""
     try:
-        pid, status = os.waitpid(-1, os.WNOHANG)
+        pid, status, used = os.wait4(-1, os.WNOHANG)
     except ChildProcessError:
         return None
-    return (pid, status) if pid else None
+    return (pid, status, used.ru_utime + used.ru_stime) if pid else None
 
 
 def _drain(fd: int) -> None:

@@ -7,10 +7,13 @@ import os
 import shutil
 
 from . import kernel
+from .layers import MAX_LAYERS
 
 
 def build_template(plan: dict[str, object]) -> None:
     """Enter a private mount namespace and build under `plan["at"]`: `root/` (the system), `tools/` and `box/`.
+
+    `layers/` and `top/` are where the mounts of a box with snapshots go; see layers.py.
 
     Without privileges this enters a user namespace first, which maps the caller's own user and nobody else.
     """
@@ -21,7 +24,7 @@ def build_template(plan: dict[str, object]) -> None:
     kernel.mount("", "/", "", flags=kernel.MS_REC | kernel.MS_PRIVATE)
     at = _text(plan["at"])
     kernel.mount("tmpfs", at, "tmpfs", flags=kernel.MS_NOSUID | kernel.MS_NODEV, data="mode=755,size=16m")
-    for name in ("root", "tools", "box", "empty"):
+    for name in ("root", "tools", "box", "empty", "top", "layers", *(f"layers/{n}" for n in range(MAX_LAYERS))):
         os.mkdir(f"{at}/{name}", 0o755)
     _make_system(plan, at)
     _bind(f"{at}/root", f"{at}/root")  # a mount of its own

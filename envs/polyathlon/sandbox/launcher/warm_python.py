@@ -172,6 +172,8 @@ class Judge:
         write("/proc/self/oom_score_adj", b"1000")
         for kind, soft, hard in self.order["ceilings"]:
             resource.setrlimit(kind, (soft, hard))
+        if self.order["cpus"]:
+            os.sched_setaffinity(0, self.order["cpus"])
 
     def leave_host(self, unsealed: int) -> None:
         """Become a user without privileges in namespaces without a way out, for good."""

@@ -11,12 +11,13 @@ import signal
 import socket
 from array import array
 from collections import deque
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from . import kernel
 from .box import UID_SLOTS, Amounts, User, ceilings
 from .cgroups import Group
+from .watchdog import Watchdog, watchdog_for
 
 _PROGRAM = Path(__file__).with_name("warm_python.py").read_text(encoding="utf-8")
 _CONTROL = 3
@@ -34,9 +35,22 @@ class Judgement:
     amounts: Amounts
     user: User
     group: Group
+    cpus: frozenset[int] = frozenset()
     pidfd: int | None = None
+    pid: int | None = None
     doomed: bool = False
     cpu_spent: bool = False
+    seen_cpu_s: float = 0.0
+    watchdog: Watchdog | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.watchdog = watchdog_for(self.group.counters, memory_bytes=self.amounts.memory_bytes)
+
+    def begin(self, pidfd: int) -> None:
+        """Take note that it runs."""
+        self.pidfd, self.pid = pidfd, _pid_of(pidfd)
+        if self.doomed:
+            self.kill()
 
     def kill(self) -> None:
         """Kill it and all that it started: now, or as soon as it is there."""
@@ -45,24 +59,33 @@ class Judgement:
             with contextlib.suppress(ProcessLookupError):
                 signal.pidfd_send_signal(self.pidfd, signal.SIGKILL)
 
+    def check(self) -> None:
+        """Kill it when it has used up its CPU seconds; what has used too much memory, where the kernel does not."""
+        watched = self.watchdog.look([self.pid]) if self.watchdog is not None else [0.0]
+        counted_s = self.group.cpu_s()
+        self.seen_cpu_s = max(self.seen_cpu_s, watched[0]) if counted_s is None else counted_s
+        if self.seen_cpu_s > self.amounts.cpu_s:
+            self.cpu_spent = True
+            self.kill()
+
     def ending(self) -> dict[str, object]:
         """Return how it ended, by the kernel's counters: its exit code is None when it was killed as a whole."""
         told = os.read(self.end, 64).split()
+        counted_s = self.group.cpu_s()
         return {
             "exit_code": int(told[0]) if told else None,
             "full": bool(told and int(told[1])),
             "cpu_spent": self.cpu_spent,
-            "oom": self.group.count("oom"),
+            "oom": self.group.count("oom") + (self.watchdog.num_kills if self.watchdog is not None else 0),
             "pids": self.group.count("pids"),
-            "cpu_s": self.group.cpu_s(),
+            "cpu_s": self.seen_cpu_s if counted_s is None else counted_s,
         }
 
     def gone(self) -> bool:
         """Give its user and its groups back, and return True, once the last of its processes has been waited for."""
         if not self.group.removed():
             return False
-        if self.user.claim is not None:
-            self.user.claim.close()
+        self.user.free()
         return True
 
     def free(self) -> None:
@@ -70,6 +93,8 @@ class Judgement:
         os.close(self.end)
         if self.pidfd is not None:
             os.close(self.pidfd)
+        if self.watchdog is not None:
+            self.watchdog.close()
         self.line.close()
 
 
@@ -97,19 +122,31 @@ class WarmPython:
     def busy(self) -> bool:
         return bool(self._judgements or self._ended)
 
+    @property
+    def watched(self) -> bool:
+        """Whether a judge is at work that no control group counts."""
+        return any(judgement.watchdog is not None for judgement in self._judgements)
+
+    @property
+    def cpus(self) -> list[frozenset[int]]:
+        """The CPUs that each judge at work is bound to."""
+        return [judgement.cpus for judgement in self._judgements]
+
     def judge(self, judgement: Judgement, streams: list[int], *, first_uid: int) -> None:
         """Order a judge. `streams` are its source and its standard streams. Owns `judgement` from here on."""
-        soft_hard = [(kind, *pair) for kind, pair in ceilings(judgement.amounts, judgement.group).items()]
+        amounts = judgement.amounts
+        limits = ceilings(amounts, judgement.group, cpu_s=amounts.cpu_s)
         order = {
             "user": judgement.user.uid - first_uid if first_uid else 0,
-            "disk_bytes": judgement.amounts.disk_bytes,
-            "max_files": judgement.amounts.max_files,
-            "ceilings": soft_hard,
+            "disk_bytes": amounts.disk_bytes,
+            "max_files": amounts.max_files,
+            "ceilings": [(kind, *pair) for kind, pair in limits.items()],
+            "cpus": sorted(judgement.cpus),
         }
         end, told = os.pipe2(os.O_CLOEXEC | os.O_NONBLOCK)
         judgement.end = end
         self._judgements.append(judgement)
-        groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in judgement.group.entries]
+        groups = [os.open(path, os.O_WRONLY | os.O_CLOEXEC) for path in judgement.group.entries()]
         try:
             socket.send_fds(self._line, [marshal.dumps(order)], [*streams, told, *groups])
             self._ordered.append(judgement)
@@ -121,12 +158,10 @@ class WarmPython:
                 os.close(fd)
         self._selector.register(judgement.line, selectors.EVENT_READ, lambda: self._on_waiter(judgement))
 
-    def check_cpu(self) -> None:
-        """Kill each judge that has used up its CPU seconds."""
+    def check(self) -> None:
+        """Hold every judge to what no limit of a process does."""
         for judgement in self._judgements:
-            if judgement.group.cpu_s() > judgement.amounts.cpu_s:
-                judgement.cpu_spent = True
-                judgement.kill()
+            judgement.check()
 
     def tidy(self) -> None:
         """Give back what ended judges held, as far as their processes are gone."""
@@ -161,10 +196,8 @@ class WarmPython:
             return
         fds = array("i")
         fds.frombytes(ancillary[0][2])
-        judgement.pidfd = fds[0]
-        self._selector.register(judgement.pidfd, selectors.EVENT_READ, lambda: self._on_end(judgement))
-        if judgement.doomed:
-            judgement.kill()
+        self._selector.register(fds[0], selectors.EVENT_READ, lambda: self._on_end(judgement))
+        judgement.begin(fds[0])
 
     def _on_waiter(self, judgement: Judgement) -> None:
         """Any word of who waits, or its end, means: kill it."""
@@ -193,6 +226,13 @@ class WarmPython:
         judgement.free()
         self._ended.append(judgement)
         self.tidy()
+
+
+def _pid_of(pidfd: int) -> int | None:
+    """Return the number of the process here, None once it is gone."""
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as file:
+        pid = next(int(line.split()[1]) for line in file if line.startswith("Pid:"))
+    return pid if pid > 0 else None
 
 
 def _start(plan: dict[str, object]) -> tuple[socket.socket, int]:
