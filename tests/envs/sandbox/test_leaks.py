@@ -53,6 +53,15 @@ def test_a_closed_sandbox_leaves_nothing(room: BubblewrapRoom) -> None:
     assert (descriptors_of(os.getpid()), descriptors_of(launcher.pid), mounts()) == before
 
 
+def test_a_command_killed_while_it_starts_leaves_nothing(room: BubblewrapRoom) -> None:
+    # bwrap may be killed after it has made the sandbox's first process and before it tells who that is
+    with room.open(Tree()) as sandbox:
+        for step in range(60):
+            sandbox.run(["sleep", "1000"], timeout_s=0.0002 * step)
+        assert comes_true(lambda: processes_of(sandbox.lease.uid) == [])
+    assert groups_of(room.launcher().pid) == []
+
+
 def test_closing_twice_is_fine_and_a_closed_sandbox_says_so(room: BubblewrapRoom) -> None:
     sandbox = room.open(Tree())
     sandbox.close()

@@ -157,6 +157,16 @@ def fork(line: socket.socket, work: Callable[[], None]) -> Job:
     return Job(line, pid, None)
 
 
+def end_unknown(known: set[int]) -> None:
+    """Kill our children but the `known`: first processes whose bwrap was killed before it could tell of them.
+
+    Such a one waits for its bwrap for ever, and has been left to us.
+    """
+    for pid in processes.children(os.getpid()):
+        if pid not in known:
+            _signal(pid)
+
+
 def _in_child(work: Callable[[], None]) -> NoReturn:
     try:
         signal.set_wakeup_fd(-1)

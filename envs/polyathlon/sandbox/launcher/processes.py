@@ -29,7 +29,7 @@ def below(pid: int) -> list[Process]:
     found: list[Process] = []
     parents = [pid]
     for parent in parents:
-        for child in _children(parent):
+        for child in children(parent):
             process = read_process(child)
             if process is not None and process.parent == parent:
                 found.append(process)
@@ -123,7 +123,8 @@ def _send(process: Process, number: signal.Signals) -> None:
             os.close(fd)
 
 
-def _children(pid: int) -> Iterator[int]:
+def children(pid: int) -> Iterator[int]:
+    """Yield the children of process `pid`, none when it is gone."""
     with contextlib.suppress(*_GONE):
         for thread in os.listdir(f"/proc/{pid}/task"):
             with contextlib.suppress(*_GONE), open(f"/proc/{pid}/task/{thread}/children", encoding="ascii") as file:

@@ -18,7 +18,7 @@ from . import cgroups, kernel, layers, wire
 from .box import Amounts, Box, User, claim_user, open_box
 from .cpus import Cpus
 from .frozen import Frozen, start_stacking
-from .jobs import Bwrap, Job, Order, fork
+from .jobs import Bwrap, Job, Order, end_unknown, fork
 from .leases import Kept, Lease, Refused, tell
 from .shelf import Shelf
 from .template import build_template
@@ -299,6 +299,9 @@ class Launcher:
         started = job.finish()
         if job.init is not None:
             job.reaped_cpu_s += self._orphans_cpu_s.get(job.init, 0.0)
+        elif job.order is not None:
+            warm = [self._warm.pid] if self._warm is not None else []
+            end_unknown({*warm, *(job.pid for held in self._leases for job in held.jobs)})
         cpu_s = job.cpu_s()
         if isinstance(lease, Lease):
             lease.ended_cpu_s += cpu_s
