@@ -43,7 +43,9 @@ def descriptors_of(pid: int) -> int:
 
 
 def mounts() -> list[str]:
-    return Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    """Return the host's mounts, but for those of a container engine, which come and go by themselves."""
+    lines = Path("/proc/self/mountinfo").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if not any(word in line for word in ("docker", "containerd", "-engine-"))]
 
 
 def alive(pid: int) -> bool:

@@ -32,9 +32,7 @@ def test_no_fork_reaches_its_sibling(room: BubblewrapRoom) -> None:
             one.shell().run("echo mine >mine; sleep 1000 & sleep 0.05")
             assert one.lease.uid == other.lease.uid
             at = room.launcher().plan.at
-            assert "mine" not in sh(
-                other, "cat /proc/*/root/workspace/mine 2>/dev/null; ls; cat /tmp/* 2>/dev/null; true"
-            )
+            assert "mine" not in sh(other, "cat /proc/*/root/*/mine 2>/dev/null; ls; cat /tmp/* 2>/dev/null; true")
             for path in (f"{at}/layers/0", f"{at}/box", f"{at}/top", f"{at}/layers/0/workspace/shared"):
                 assert not other.run(["ls", path]).ok
             attack = (
@@ -116,12 +114,13 @@ def test_a_fork_that_is_full_of_processes_leaves_its_sibling_room(room: Bubblewr
 @pytest.mark.isolation
 def test_a_hundred_snapshots_and_forks_leave_nothing(room: BubblewrapRoom) -> None:
     launcher = room.launcher()
+    lasting = _children(launcher)  # its warm Python, where another test has asked for one
     with room.open(Tree()) as sandbox:
         sandbox.fork().close()
         with sandbox.snapshot() as snapshot:
             sandbox.restore(snapshot)
             room.load(snapshot.to_tar()).close()
-    assert comes_true(lambda: _children(launcher) == [])
+    assert comes_true(lambda: _children(launcher) == lasting)
     before = descriptors_of(os.getpid()), descriptors_of(launcher.pid), mounts()
     uids = set()
     for number in range(20):
@@ -137,7 +136,7 @@ def test_a_hundred_snapshots_and_forks_leave_nothing(room: BubblewrapRoom) -> No
     assert comes_true(lambda: (descriptors_of(os.getpid()), descriptors_of(launcher.pid), mounts()) == before)
     assert not any(map(processes_of, uids))
     assert groups_of(launcher.pid) == []
-    assert comes_true(lambda: _children(launcher) == [])
+    assert comes_true(lambda: _children(launcher) == lasting)
     if ROOT:
         assert comes_true(lambda: not uids & _claimed_uids())
 

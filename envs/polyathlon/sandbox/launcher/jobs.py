@@ -16,6 +16,7 @@ from . import kernel, processes, wire
 from .box import Box
 from .cgroups import JobGroup
 
+_OF_STARTERS = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
 _HIGH_FD = 64  # descriptors are parked from here on while 0, 1, 2, ... are laid out for the command
 
 
@@ -167,11 +168,16 @@ def end_unknown(known: set[int]) -> None:
             _signal(pid)
 
 
+def reset_signals() -> None:
+    """Give up what Python, or whoever started it, ignores: a command would inherit that."""
+    for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ, *_OF_STARTERS):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def _in_child(work: Callable[[], None]) -> NoReturn:
     try:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)  # Python ignores some of these, and a command would inherit that
+        reset_signals()
         work()
         os._exit(0)
     except BaseException as error:  # a forked child: nothing may escape into the parent's code

@@ -17,6 +17,7 @@ from pathlib import Path
 from . import kernel
 from .box import UID_SLOTS, Amounts, User, ceilings
 from .cgroups import Group
+from .jobs import reset_signals
 from .watchdog import Watchdog, watchdog_for
 
 _PROGRAM = Path(__file__).with_name("warm_python.py").read_text(encoding="utf-8")
@@ -266,8 +267,7 @@ def _make_namespaces(plan: dict[str, object], word: socket.socket, control: sock
     """Make the namespaces, start the warm Python in them, tell its pid, and leave it to the launcher. Never returns."""
     try:
         signal.set_wakeup_fd(-1)
-        for number in (signal.SIGCHLD, signal.SIGPIPE, signal.SIGXFSZ):
-            signal.signal(number, signal.SIG_DFL)
+        reset_signals()
         own = os.geteuid(), os.getegid()
         kernel.unshare(kernel.NEW_USER)
         if not plan["first_uid"]:
