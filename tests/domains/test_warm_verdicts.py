@@ -87,7 +87,7 @@ def test_warm_and_cold_verdicts_are_equal(domain_id: str) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("domain_id", IDS)
-def test_warm_and_cold_verdicts_are_equal_at_every_level(domain_id: str) -> None:
+def test_warm_and_cold_verdicts_are_equal_at_the_lowest_and_the_highest_level(domain_id: str) -> None:
     levels = polyathlon.registry().entry(domain_id).row.levels
-    pairs = compare(domain_id, [TaskKey(domain_id, level, SEED + n) for level in range(levels) for n in range(1, 4)])
+    pairs = compare(domain_id, [TaskKey(domain_id, level, SEED + 1) for level in (0, levels - 1)])
     assert [(name, warm, cold) for name, warm, cold in pairs if warm != cold] == []
