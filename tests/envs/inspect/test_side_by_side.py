@@ -40,7 +40,11 @@ def test_a_process_that_dies_is_a_fault_of_its_domain_alone(tmp_path: Path) -> N
 def test_a_command_that_is_killed_leaves_no_process_behind(how: signal.Signals) -> None:
     env = {**os.environ, "PYTHONPATH": PATHS}
     command = subprocess.Popen(
-        [*CHECK, "--jobs", "2", *SANDBOXED], env=env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [*CHECK, "--jobs", "2", *SANDBOXED],
+        env=env,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # the suite itself may run where it is ignored
     )
     try:
         started = wait_for(lambda: found if len(found := descendants(command.pid)) >= 5 else None, limit_s=120)

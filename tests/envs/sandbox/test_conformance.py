@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -32,6 +33,12 @@ def roomy(room: BubblewrapRoom) -> Iterator[BubblewrapSandbox]:
         yield sandbox
 
 
+def default_signals() -> None:
+    """The suite may run where some are ignored; a command in a sandbox never does."""
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def expected(command: str) -> tuple[bytes, int]:
     """Return what bash on this machine says. Of hypothesis alone: its parts are harmless, whatever their order."""
     with tempfile.TemporaryDirectory() as folder:
@@ -43,6 +50,7 @@ def expected(command: str) -> tuple[bytes, int]:
             cwd=folder,
             env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "HOME": folder},
             timeout=60,
+            preexec_fn=default_signals,
             check=False,
         )
     return plain(done.stdout), done.returncode if done.returncode >= 0 else 128 - done.returncode
