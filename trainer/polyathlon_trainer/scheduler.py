@@ -29,7 +29,8 @@ class Account:
     """One domain's account, in groups, all fading together.
 
     `owed` is what its weight has promised of all planned groups, `judged` and `trained` what came of it, `in_flight`
-    what is planned and not settled yet. A lost group counts as judged: it used its place.
+    what is planned and not settled yet. A lost group counts as judged: it used its
+    place. `waited` is what has been promised since its last group was planned.
     """
 
     owed: float = 0.0

@@ -51,10 +51,10 @@ class ProvenRoom:
         """Return a fresh sandbox; see Room.open.
 
         Raises:
-            SandboxRefused: there is no isolation here; says what is missing.
+            SandboxRefused: there is no isolation here, or not what the task `needs`; says what is missing.
 
         """
-        require(self.record())
+        require(self.record(), needs)
         return self._room.open(files, limits=limits, packages=packages, needs=needs, readonly=readonly)
 
     def load(self, tar: bytes) -> Snapshot:

@@ -107,11 +107,11 @@ def probe(room: Room, *, backend: str) -> Record:
     return Record(backend=backend, kernel=platform.release(), capabilities=capabilities)
 
 
-def require(record: Record) -> None:
-    """Refuse a backend that does not hold.
+def require(record: Record, needs: frozenset[str] = frozenset()) -> None:
+    """Refuse a backend that does not hold, or that lacks what a task `needs` beyond that.
 
     Raises:
-        SandboxRefused: names what did not hold and what was seen.
+        SandboxRefused: names what did not hold and what was seen, or what there is none of.
 
     """
     if record.missing:
@@ -120,6 +120,17 @@ def require(record: Record) -> None:
             f"The {record.backend} sandbox does not hold on this machine ({what}), so nothing will run in it. "
             "`polyathlon doctor` prints the whole record."
         )
+    tried = {capability.name: capability for capability in record.capabilities}
+    for name in sorted(needs):
+        if name not in tried:
+            raise SandboxRefused(
+                f"A task needs {name!r}, and the {record.backend} sandbox is tried for {', '.join(sorted(tried))} only."
+            )
+        if not tried[name].held:
+            raise SandboxRefused(
+                f"A task needs {name!r}, which the {record.backend} sandbox does not hold on this machine "
+                f"({tried[name].evidence}). Run it where `polyathlon doctor` shows that as held."
+            )
 
 
 @contextlib.contextmanager

@@ -348,7 +348,7 @@ class Room(Protocol):
 
         `packages` are import names, such as ("numpy", "trimesh"), that `python3` inside can import, with nothing else
         that is installed here. `needs` names capabilities of the backend record without which a task makes no sense,
-        such as "snapshots" or "memory of all processes".
+        such as "memory of all processes": see `polyathlon doctor`.
 
         Raises:
             SandboxRefused: nothing on this machine can isolate, or it lacks what is needed; says what to install.

@@ -7,9 +7,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Self, cast
 
 import pytest
 
@@ -18,8 +17,8 @@ from polyathlon.errors import SandboxRefused
 from polyathlon.sandbox.bubblewrap import BubblewrapRoom
 from polyathlon.sandbox.choose import VARIABLE, ProvenRoom, default_room
 from polyathlon.sandbox.probe import Capability, Record, require
-from polyathlon.sandbox.protocol import Limits, Report, Room, Shell
-from polyathlon.sandbox.scripted import ScriptedRoom
+from polyathlon.sandbox.protocol import Command, Limits, Report, Snapshot
+from polyathlon.sandbox.scripted import Asked, ScriptedRoom, ScriptedSandbox
 from polyathlon.tree import Tree
 
 PACKAGE = Path(polyathlon.sandbox.__file__).parents[1]
@@ -61,62 +60,67 @@ def test_an_unknown_backend_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         default_room()
 
 
-class Unwalled:
-    """A room and a sandbox of the host itself: all that must never be lent."""
-
-    def __init__(self) -> None:
-        self.commands: list[Sequence[str]] = []
-        self._folder = tempfile.TemporaryDirectory()
-
-    def open(self, files: Tree, *, limits: Limits | None = None, packages: tuple[str, ...] = ()) -> Unwalled:
-        self.put(files)
-        return self
+class Unwalled(ScriptedSandbox):
+    """A sandbox that is the host itself: what must never be lent."""
 
     def run(
         self,
-        argv: Sequence[str],
+        command: Command,
         *,
         timeout_s: float = 30.0,
+        idle_s: float | None = None,
         stdin: bytes = b"",
         env: Mapping[str, str] | None = None,
+        limits: Limits | None = None,
     ) -> Report:
-        self.commands.append(argv)
-        words = [sys.executable if word == "python3" else word for word in argv]
-        ran = subprocess.run(words, cwd=self._folder.name, capture_output=True, timeout=timeout_s, check=False)
+        self.asked.append(Asked(" ".join(command)))
+        words = [sys.executable if word == "python3" else word for word in command]
+        with tempfile.TemporaryDirectory() as folder:
+            for path, entry in self.get().entries.items():
+                (Path(folder) / path).write_bytes(entry.data)
+            ran = subprocess.run(words, cwd=folder, capture_output=True, timeout=timeout_s, check=False)
         return Report(ran.returncode, "exit", ran.stdout, ran.stderr)
 
-    def put(self, tree: Tree) -> None:
-        for path, entry in tree.entries.items():
-            (Path(self._folder.name) / path).write_bytes(entry.data)
 
-    def shell(self) -> Shell:
-        raise NotImplementedError
-
-    def get(self) -> Tree:
-        return Tree()
-
-    def halt(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None: ...
-
-    def end(self) -> None:
-        self._folder.cleanup()
+class UnwalledRoom(ScriptedRoom):
+    def open(
+        self,
+        files: Tree | Snapshot,
+        *,
+        limits: Limits | None = None,
+        packages: tuple[str, ...] = (),
+        needs: frozenset[str] = frozenset(),
+        readonly: Tree | None = None,
+    ) -> Unwalled:
+        assert isinstance(files, Tree)
+        sandbox = Unwalled(self, limits or Limits(), packages, readonly=Tree())
+        sandbox.put(files)
+        self.opened.append(sandbox)
+        return sandbox
 
 
 @pytest.mark.isolation
 def test_a_room_without_walls_is_refused_and_never_asked_to_exceed_anything() -> None:
-    room = Unwalled()
-    try:
-        with pytest.raises(SandboxRefused, match="host files: read /tmp"):
-            ProvenRoom(cast(Room, room), backend="unwalled").open(Tree())
-        assert len(room.commands) == 1
-    finally:
-        room.end()
+    room = UnwalledRoom()
+    with pytest.raises(SandboxRefused, match="host files: read /tmp"):
+        ProvenRoom(room, backend="unwalled").open(Tree())
+    assert [len(sandbox.asked) for sandbox in room.opened] == [1]
+
+
+@pytest.mark.isolation
+def test_what_a_task_needs_is_held_or_the_task_is_refused() -> None:
+    room = default_room()
+    with room.open(Tree(), needs=frozenset({"network", "disk size"})) as sandbox:
+        assert sandbox.run(["true"]).ok
+    with pytest.raises(SandboxRefused, match=r"needs 'netwrok', and .* tried for .*network"):
+        room.open(Tree(), needs=frozenset({"netwrok"}))
+
+
+def test_a_need_that_an_optional_capability_does_not_meet_is_refused_with_what_was_seen() -> None:
+    record = Record("x", "6.1", (Capability("memory of all processes", False, "3 of 3 fit", optional=True),))
+    require(record)
+    with pytest.raises(SandboxRefused, match=r"does not hold on this machine \(3 of 3 fit\)"):
+        require(record, frozenset({"memory of all processes"}))
 
 
 def test_a_room_where_the_attacks_do_not_run_is_refused() -> None:

@@ -139,7 +139,7 @@ def test_long_output_is_cut_in_the_middle_with_a_mark(small: BubblewrapSandbox) 
 def test_the_deadline_kills_the_whole_tree(sandbox: BubblewrapSandbox, command: str) -> None:
     report = sandbox.run(["bash", "-c", f"echo before; {command}"], timeout_s=0.3)
     assert (report.exit_code, report.reason, report.stdout) == (None, "timeout", b"before\n")
-    assert 0.3 <= report.wall_s < 15
+    assert 0.3 <= report.wall_s < 5
     assert processes_of(sandbox.lease.uid) == []
 
 

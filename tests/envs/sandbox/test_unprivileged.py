@@ -15,20 +15,31 @@ import polyathlon
 
 NOBODY = 65534
 TESTS = Path(__file__).parent
-CHECKED = (
-    "test_attacks.py",
-    "test_trees.py",
-    "test_layered.py",
-    "test_shell.py::test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again",
-    "test_limits.py::test_processes",
-    "test_choose.py::test_the_default_room_holds_and_opens",
-)
+CHECKED = {
+    "files and judges": ("test_attacks.py", "test_trees.py", "test_leaks.py", "test_warm.py"),
+    "commands": (
+        "test_watchdog.py",
+        "test_running.py",
+        "test_terminal.py::test_a_shell_with_a_prompt_job_control_and_its_size",
+        "test_terminal.py::test_injected_keys_line_disciplines_and_other_terminals_are_out_of_reach",
+        "test_shell.py::test_a_timeout_kills_the_whole_tree_and_the_shell_answers_again",
+        "test_limits.py::test_processes",
+        "test_limits.py::test_memory_of_one_process",
+        "test_choose.py::test_the_default_room_holds_and_opens",
+    ),
+    "snapshots": ("test_layered.py", "test_snapshots.py", "test_snapshot_attacks.py", "test_snapshot_model.py"),
+}
 
 
 @pytest.mark.slow
 @pytest.mark.isolation
 @pytest.mark.skipif(os.geteuid() != 0, reason="the whole suite runs as an ordinary user already")
-def test_all_of_it_holds_for_an_ordinary_user() -> None:
+@pytest.mark.parametrize("part", CHECKED)
+def test_all_of_it_holds_for_an_ordinary_user(part: str) -> None:
+    _run_as_nobody([f"tests/{name}" for name in CHECKED[part]])
+
+
+def _run_as_nobody(tests: list[str]) -> None:
     folder = Path(tempfile.mkdtemp(prefix="polyathlon-"))
     try:
         folder.chmod(0o755)
@@ -39,7 +50,7 @@ def test_all_of_it_holds_for_an_ordinary_user() -> None:
         shutil.copyfile(TESTS.parents[2] / "registry.yaml", folder / "polyathlon" / "registry.yaml")
         python, path = _reachable_python(folder)
         answer = subprocess.run(
-            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *(f"tests/{name}" for name in CHECKED)],
+            [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests],
             cwd=folder,
             env={"PATH": "/usr/bin:/bin", "HOME": "/tmp", "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"},
             user=NOBODY,
@@ -47,7 +58,7 @@ def test_all_of_it_holds_for_an_ordinary_user() -> None:
             extra_groups=[],
             capture_output=True,
             text=True,
-            timeout=280,
+            timeout=200,
             check=False,
         )
         assert answer.returncode == 0, answer.stdout[-5000:] + answer.stderr[-2000:]

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polyathlon_trainer.curriculum.state import CurriculumState, DomainProgress, LevelBelief
+from polyathlon_trainer.rewards.advantage import is_flat
 
 CEILING = 2.0
 FAST_HALF_LIFE_GROUPS = 12.0
@@ -15,8 +16,6 @@ PROGRESS_UNIT = 0.1
 """A difference of this much reward between fast and slow counts as much as full learnability."""
 LEARNABLE = 2.0
 """What full learnability adds to the score: it alone takes a domain from the lower bound past the upper one."""
-TEACHES = 1e-6
-"""A group whose rewards spread less than this gives no gradient."""
 STEP_SIZE = 0.25
 LEVEL_DECAY = 0.98
 
@@ -24,7 +23,6 @@ LEVEL_DECAY = 0.98
 def observe_group(state: CurriculumState, domain_id: str, *, level: int, rewards: Sequence[float]) -> CurriculumState:
     """Return `state` after one judged group, whether it gave a gradient or not."""
     mean = sum(rewards) / len(rewards)
-    teaches = float(max(rewards) - min(rewards) > TEACHES)
     old = state.progress[domain_id]
     slow = _average(old.slow, mean, SLOW_HALF_LIFE_GROUPS, old.groups)
     new = replace(
@@ -33,7 +31,7 @@ def observe_group(state: CurriculumState, domain_id: str, *, level: int, rewards
         fast=_average(old.fast, mean, FAST_HALF_LIFE_GROUPS, old.groups),
         slow=slow,
         best=slow if old.best is None else max(old.best, slow),
-        learnability=_average(old.learnability, teaches, FAST_HALF_LIFE_GROUPS, old.groups),
+        learnability=_average(old.learnability, float(not is_flat(rewards)), FAST_HALF_LIFE_GROUPS, old.groups),
         groups=old.groups + 1,
     )
     return replace(state, progress={**state.progress, domain_id: new})
