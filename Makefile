@@ -23,7 +23,7 @@ check: $(VENV)/dev.done system
 	$(PY) -m pytest -q
 
 bench: $(VENV)/dev.done system
-	for name in registry environment sandbox trainer; do $(PY) benchmarks/$$name.py || exit 1; done
+	for name in registry environment sandbox snapshots trainer; do $(PY) benchmarks/$$name.py || exit 1; done
 
 format: $(VENV)/dev.done
 	$(PY) -m ruff format .
