@@ -264,13 +264,20 @@ def _none(_: Task) -> Sequence[Attempt]:
     return ()
 
 
+def _unproven(_: Task, __: Sequence[str]) -> bool:
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     """Everything one domain ships.
 
-    `solve` is the reference. The other four are what the inspection needs: `alternatives` are other right ways,
-    `equivalents` rewrites of the right answer that must pass, `distractors` plausible wrong ways that must not, and
-    `exploits` hacks that must not pay more than the declared floor.
+    `solve` is the reference. The others are what the inspection needs: `alternatives` are other right ways,
+    `equivalents` rewrites of the right answer that must pass, `distractors` plausible wrong ways that must not,
+    `exploits` hacks that must not pay more than the declared floor, and `shortcuts` ways to guess that read the prompt
+    and do not solve it, which must earn no more than the floor on average. `proves_right` decides, without the
+    verifier, whether actions solve a task: a mutant of the reference that happens to be right is no fault. Without it,
+    every mutant counts as wrong.
     """
 
     tasks: TaskSource
@@ -281,6 +288,8 @@ class Domain:
     equivalents: Attempts = _none
     distractors: Attempts = _none
     exploits: Attempts = _none
+    shortcuts: Attempts = _none
+    proves_right: Callable[[Task, Sequence[str]], bool] = _unproven
 
 
 def answering(answer: str) -> Script:
