@@ -52,14 +52,14 @@ def test_in_an_ordered_run_even_the_controls_count_steps() -> None:
 def test_a_budget_shortens_stages_and_examinations_in_proportion() -> None:
     config = within_budget(load_config(None, ["budget_minutes=4.8", "sft.minutes=2"]))
     assert config.sft.minutes == pytest.approx(1.0)
-    assert config.rl.minutes == pytest.approx(2.2)
+    assert config.rl.minutes == pytest.approx(2.6)
     assert (config.eval.prompts, config.eval.guard_prompts) == (64, 32)
 
 
 def test_a_generous_budget_changes_nothing() -> None:
     config = load_config(None, ["budget_minutes=60"])
     shortened = within_budget(config)
-    assert (shortened.rl.minutes, shortened.eval.prompts) == (4.4, 128)
+    assert (shortened.rl.minutes, shortened.eval.prompts) == (5.2, 128)
 
 
 def test_a_budget_leaves_counted_steps_alone() -> None:
@@ -67,7 +67,7 @@ def test_a_budget_leaves_counted_steps_alone() -> None:
 
 
 def test_a_run_with_nothing_set_has_a_budget_and_one_with_a_length_has_none() -> None:
-    assert within_budget(load_config(None)).budget_minutes == 9.8
+    assert within_budget(load_config(None)).budget_minutes == 9.7
     assert within_budget(load_config(None, ["rl.minutes=60"])).budget_minutes is None
 
 

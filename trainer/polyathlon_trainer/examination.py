@@ -41,8 +41,10 @@ def examine_stage(run: Running, trained: str) -> None:
     step = run.state.steps_done.get(trained, 0)
     guard = run.state.guard
     for temperature in config.temperatures:
-        num_samples = config.samples if temperature == 1.0 else config.other_samples
-        exam = examine(run.cards, probed, num_samples=num_samples, temperature=temperature, collect=collect)
+        primary = temperature == 1.0
+        asked = probed if primary else {name: min(num, config.other_prompts) for name, num in probed.items()}
+        num_samples = config.samples if primary else config.other_samples
+        exam = examine(run.cards, asked, num_samples=num_samples, temperature=temperature, collect=collect)
         record_exam(run, exam, stage=trained, step=step, temperature=temperature)
         if temperature == 1.0 and trained == "sft":
             guard = watch(GuardState(), prompt_means(exam.rewards, num_prompts=config.guard_prompts), step=0).state

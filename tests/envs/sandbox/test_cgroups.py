@@ -37,6 +37,19 @@ def test_version_1_gets_its_limits_a_hierarchy_each(tmp_path: Path) -> None:
     assert (tmp_path / "cpu/box/cpu.cfs_period_us").read_text(encoding="ascii") == "100000"
 
 
+@pytest.mark.parametrize(("niceness", "shares", "weight"), [(0, "1024", "100"), (10, "110", "11"), (19, "15", "1")])
+def test_a_group_weighs_as_much_as_a_process_as_nice_as_its_maker(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, niceness: int, shares: str, weight: str
+) -> None:
+    monkeypatch.setattr(os, "getpriority", lambda which, who: niceness)
+    for version in (1, 2):
+        (tmp_path / str(version)).mkdir()
+        parent = Parent(str(tmp_path / str(version)), version, ("cpu",))
+        make_group([parent], "box", memory_bytes=1, processes=1, cores=0.5)
+    assert (tmp_path / "1/box/cpu.shares").read_text(encoding="ascii") == shares
+    assert (tmp_path / "2/box/cpu.weight").read_text(encoding="ascii") == weight
+
+
 def test_a_quota_of_all_cores_costs_no_group(tmp_path: Path) -> None:
     parent = Parent(str(tmp_path), 1, ("cpu",))
     assert make_group([parent], "box", memory_bytes=1, processes=1, cores=float(os.cpu_count() or 1)).paths == ()

@@ -14,8 +14,8 @@ Whole = Annotated[int, Meta(ge=0)]
 Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 
-DEFAULT_SFT_MINUTES = 4.6
-DEFAULT_RL_MINUTES = 4.4
+DEFAULT_SFT_MINUTES = 3.7
+DEFAULT_RL_MINUTES = 5.2
 TINY_LEVELS = 1
 
 
@@ -43,7 +43,7 @@ class SftConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     minutes: Positive | None = None
     steps: Whole | None = None
     learning_rate: Positive | None = None
-    examples_per_step: Count = 36
+    examples_per_step: Count = 18
     sandbox_tasks: Count = 48
 
 
@@ -77,7 +77,7 @@ class RlConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class EvalConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The held-out examination: the same tasks every time, seeds fixed.
 
-    `samples` a prompt are drawn at temperature 1, `other_samples` at any other.
+    `samples` a prompt are drawn at temperature 1, `other_samples` of the first `other_prompts` at any other.
 
     A domain that earns no more than its floor on its first `probe_prompts` is asked no more of them in this run.
     During RL the first `guard_prompts` are asked every `guard_every_steps` steps (0: never) to notice a domain that
@@ -87,6 +87,7 @@ class EvalConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     prompts: Count = 128
     samples: Count = 4
     other_samples: Count = 1
+    other_prompts: Count = 64
     temperatures: tuple[NotNegative, ...] = (1.0, 0.5, 0.0)
     probe_prompts: Count = 16
     guard_prompts: Count = 32
@@ -113,7 +114,7 @@ class RunConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One run. `model` is tiny, smollm2-135m, or a local Hugging Face folder; `device` auto takes any GPU it finds.
 
     `out` is the run's folder, by default a new one under runs/. `budget_minutes` shortens both stages and the
-    examinations in proportion, so that the run fits in it, controls aside; a run with no length set has 9.8 minutes.
+    examinations in proportion, so that the run fits in it, controls aside; a run with no length set has 9.7 minutes.
     `controls` adds, at equal compute, SFT simply continued and RL on rewards shuffled within their groups; it doubles
     the time.
     """

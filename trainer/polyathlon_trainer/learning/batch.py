@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -53,7 +53,8 @@ class RlBatch:
 class SftExample:
     """A reference episode. `turns` are pairs (ids the policy should write, ids of the observation after them).
 
-    Tokens are averaged within a domain, then domains equally, so that long answers do not crowd out short ones.
+    Tokens are averaged within a domain, then domains by their number of examples, so that long answers do not crowd
+    out short ones.
     """
 
     prompt_ids: tuple[int, ...]
@@ -137,7 +138,7 @@ def sft_trees(examples: Sequence[SftExample]) -> list[Tree]:
         branch = _branch([(written, observed, (0.0,) * len(written)) for written, observed in example.turns], 1.0, 1.0)
         if branch.num_written:
             kept.append((example.domain_id, Tree(example.prompt_ids, (branch,))))
-    return _weighted(kept, {domain: 1.0 for domain, _ in kept})
+    return _weighted(kept, Counter(domain for domain, _ in kept))
 
 
 def one_branch_each(trees: Iterable[Tree]) -> list[Tree]:

@@ -186,8 +186,10 @@ def make_group(parents: list[Parent], name: str, *, memory_bytes: int, processes
             if "pids" in parent.controllers:
                 _write(f"{path}/pids.max", str(processes))
                 pids = f"{path}/pids.events"
-            if "cpu" in parent.controllers and throttled:
-                _limit_cpu(path, cores, version=parent.version)
+            if "cpu" in parent.controllers:
+                _weigh_cpu(path, os.getpriority(os.PRIO_PROCESS, 0), version=parent.version)
+                if throttled:
+                    _limit_cpu(path, cores, version=parent.version)
             if "cpuacct" in parent.controllers:
                 cpu = f"{path}/cpuacct.usage" if first else f"{path}/cpu.stat"
                 jobs = path
@@ -271,6 +273,16 @@ def _limit_cpu(path: str, cores: float, *, version: int) -> None:
         else:
             _write(f"{path}/cpu.cfs_period_us", str(_PERIOD_US))
             _write(f"{path}/cpu.cfs_quota_us", str(quota_us))
+
+
+def _weigh_cpu(path: str, niceness: int, *, version: int) -> None:
+    """Give a group the weight of one process of `niceness`: to the scheduler a group is as any process beside it."""
+    share = 1.25**-niceness
+    with contextlib.suppress(OSError):
+        if version == 2:
+            _write(f"{path}/cpu.weight", str(max(1, round(100 * share))))
+        else:
+            _write(f"{path}/cpu.shares", str(max(2, round(1024 * share))))
 
 
 def _read_cpu_s(path: str) -> float:
