@@ -66,10 +66,10 @@ class AnswerForm:
             return message.strip() if "bare" in self.places else None
         if self.after == "refused" and message[max(span.end for span in spans) :].strip():
             return None
-        given = [plain(span.text) for span in _innermost(message, spans)]
-        if len({*given}) != 1 or (len(given) > 1 and self.several == "refused"):
+        kept = _innermost(message, spans) if len(spans) > 1 else spans
+        if len(kept) > 1 and (self.several == "refused" or len({plain(span.text) for span in kept}) > 1):
             return None
-        return _innermost(message, spans)[0].text.strip()
+        return kept[0].text.strip()
 
 
 @dataclass(frozen=True, slots=True)

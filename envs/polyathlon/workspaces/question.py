@@ -7,9 +7,8 @@ from typing import cast
 
 from polyathlon.domain import Evidence, Observation, Task, ToolSpec, WorkspaceState
 from polyathlon.sandbox.protocol import Room
-from polyathlon.verify.answers import CLOSE, MAX_MESSAGE_CHARS, OPEN, AnswerForm
+from polyathlon.verify.answers import CLOSE, OPEN, AnswerForm
 
-MAX_ANSWER_CHARS = MAX_MESSAGE_CHARS
 FORM = AnswerForm(places=("tag", "bare"))
 INSTRUCTIONS = (
     "Reply with the answer alone, in the form the question asks for. If you reason first, put the final answer, and "
