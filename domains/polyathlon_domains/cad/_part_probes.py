@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# sound everywhere, int: places that numpy drew
+# sound everywhere, in: a feature's sizes, by name
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -91,7 +93,7 @@ def _walls(copy: Copy, height: float, rng: np.random.Generator) -> list[Ray]:
     return [((x, y, height), u, 1.25 * half + _REACH_MM) for u, half in zip(_SIDEWAYS, reach, strict=True)]
 
 
-def _column(copy: Copy, top: float, rng: np.random.Generator) -> _Ray:
+def _column(copy: Copy, top: float, rng: np.random.Generator) -> Ray:
     return (*_jittered(copy, rng), top + _ABOVE_MM), _DOWN, _ABOVE_MM + top + 1.0
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: arguments by name
+# sound everywhere, int: a whole float
+# sound everywhere, clamp: sums of shares, each finite
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

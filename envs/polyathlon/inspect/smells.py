@@ -23,6 +23,14 @@ WHY = {
 }
 _EVERYWHERE = re.compile(r"# sound everywhere, (\w+): \S")
 _CLOCKS = ("time.", "random.", "np.random.", "numpy.random.", "datetime.now", "datetime.today", "date.today")
+_NO_CLOCK = {"time.gmtime": 1, "time.strftime": 2, "time.strptime": 1}
+"""From how many arguments on these read none."""
+_CONTAINERS = frozenset(
+    ("Mapping", "dict", "set", "frozenset", "Sequence", "list", "tuple", "Counter", "Collection", "AbstractSet", "Core")
+)
+_MAKERS = frozenset(
+    ("set", "frozenset", "dict", "list", "tuple", "sorted", "Counter", "range", "expect_map", "expect_list")
+)
 _NEARNESS = {
     "isclose": ("rel_tol", "abs_tol", "rtol", "atol"),
     "allclose": ("rtol", "atol"),
@@ -34,13 +42,16 @@ _NEARNESS = {
 def smells_of(node: ast.AST, lines: Sequence[str]) -> Iterator[tuple[str, int, str]]:
     """Yield (rule, line, source) of each doubtful expression in `node`, which stands in `lines`.
 
-    A line that ends with `# sound: reason` is excused; a line `# sound everywhere, rule: reason` excuses the rule in the
-    whole file.
+    A line that ends with `# sound: reason` is excused; a line `# sound everywhere, rule: reason` excuses the rule in
+    the whole file.
     """
     excused = {match[1] for line in lines if (match := _EVERYWHERE.search(line))}
+    members = _containers(node)
     guarded = {id(part) for inner in ast.walk(node) if isinstance(inner, ast.BoolOp) for part in inner.values[1:]}
     for inner in ast.walk(node):
         rule = _rule(inner)
+        if rule == "in" and isinstance(inner, ast.Compare) and ast.unparse(inner.comparators[-1]) in members:
+            continue
         if not rule or rule in excused or (rule == "all" and id(inner) in guarded):
             continue
         assert isinstance(inner, ast.expr | ast.ExceptHandler)
@@ -74,7 +85,7 @@ def _attribute_rule(node: ast.Call, func: ast.Attribute) -> str:
         return "json"
     if root in ("ast.literal_eval", "builtins.eval", "builtins.exec"):
         return "eval"
-    return "random" if root.startswith(_CLOCKS) else ""
+    return "random" if root.startswith(_CLOCKS) and len(node.args) < _NO_CLOCK.get(root, 9) else ""
 
 
 def _call_rule(node: ast.Call) -> str:
@@ -84,12 +95,43 @@ def _call_rule(node: ast.Call) -> str:
     if name in _NEARNESS:
         return _nearness_rule(node, name)
     if name == "float" and not (node.args and isinstance(node.args[0], ast.Compare | ast.BoolOp)):
-        return "float"
+        return "" if node.args and _is_drawn(node.args[0]) else "float"
     if name == "int" and node.args and not isinstance(node.args[0], ast.Compare | ast.BoolOp):
-        return "int"
+        return "" if _is_drawn(node.args[0]) or _is_arithmetic(node.args[0]) else "int"
     if name in ("min", "max") and _clamps(node, "max" if name == "min" else "min"):
         return "clamp"
     return "all" if name == "all" else "json" if name == "loads" else ""
+
+
+def _containers(node: ast.AST) -> frozenset[str]:
+    """Return the names and fields in `node` that are declared, or made, as what has members and is no text."""
+    found: set[str] = set()
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.arg) and inner.annotation is not None and _has_members(inner.annotation):
+            found.add(inner.arg)
+        elif isinstance(inner, ast.AnnAssign) and _has_members(inner.annotation):
+            found |= {ast.unparse(inner.target), f"self.{ast.unparse(inner.target)}"}
+        elif isinstance(inner, ast.Assign) and _is_container(inner.value):
+            found |= {ast.unparse(target) for target in inner.targets}
+    texts = {inner.arg for inner in ast.walk(node) if isinstance(inner, ast.arg) and _is_text(inner.annotation)}
+    return frozenset(found - texts)
+
+
+def _has_members(annotation: ast.expr) -> bool:
+    return ast.unparse(annotation).partition("[")[0] in _CONTAINERS
+
+
+def _is_text(annotation: ast.expr | None) -> bool:
+    return annotation is not None and ast.unparse(annotation) in ("str", "str | None", "Json")
+
+
+def _is_drawn(node: ast.expr) -> bool:
+    """Whether a number comes from a generator or from numpy: it was never text."""
+    return isinstance(node, ast.Call) and ast.unparse(node.func).startswith(("rng.", "np.", "numpy.", "round", "len"))
+
+
+def _is_arithmetic(node: ast.expr) -> bool:
+    return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mult | ast.Div | ast.Sub | ast.FloorDiv | ast.Pow)
 
 
 def _nearness_rule(node: ast.Call, name: str) -> str:
@@ -133,4 +175,8 @@ def _is_container(node: ast.AST) -> bool:
         return True
     if isinstance(node, ast.Attribute):
         return node.attr.isupper()
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id in _MAKERS
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.BitOr | ast.BitAnd | ast.Sub):
+        return _is_container(node.left) or _is_container(node.right)
     return isinstance(node, ast.Name) and node.id.isupper()

@@ -47,7 +47,7 @@ class AnswerForm:
     after: Literal["ignored", "refused"] = "ignored"
 
     def __post_init__(self) -> None:
-        if not self.places or ("marker" in self.places and not all(marker.strip() for marker in self.markers)):
+        if not self.places or any(not marker.strip() for marker in self.markers):
             raise ValueError("Declare one place at least, and no marker that is empty.")
 
     def read(self, message: str) -> str | None:
@@ -63,7 +63,7 @@ class AnswerForm:
         if len(spans) > MAX_SPANS:
             return None
         if not spans:
-            return message.strip() if "bare" in self.places else None
+            return message.strip() if "bare" in self.places else None  # sound: a tuple of places
         if self.after == "refused" and message[max(span.end for span in spans) :].strip():
             return None
         kept = _innermost(message, spans) if len(spans) > 1 else spans
@@ -142,7 +142,7 @@ def _boxed(message: str) -> list[Span] | None:
 def _marked(message: str, markers: Sequence[str]) -> list[Span]:
     """Return what follows a marker that begins a line, bold or not, to the end of the line."""
     names = "|".join(re.escape(marker.strip().rstrip(":")) for marker in markers)
-    pattern = rf"^[ \t>#-]*+(?P<bold>\**+)[ \t]*+(?:{names})(?:\*\*)?[ \t]*:[ \t]*(?:\*\*)?(?P<rest>[^\n]*)$"
+    pattern = rf"^[ \t>#-]*+(?P<bold>\*\*)?+[ \t]*+(?:{names})(?:\*\*)?[ \t]*:(?(bold)(?:\*\*)?)(?P<rest>[^\n]*)$"
     matches = re.finditer(pattern, message, re.IGNORECASE | re.MULTILINE)
     return [
         Span(match["rest"].rstrip(" *") if match["bold"] else match["rest"], match.start(), match.end())
@@ -167,7 +167,7 @@ def _wraps(body: str, left: str, right: str) -> bool:
         return False
     inner = body[len(left) : len(body) - len(right)]
     if left == right or not left:
-        return not left or left not in inner
+        return not left or left not in inner  # sound: whether a mark closes in between
     depth = 0
     for character in inner:
         depth += (character == left[-1]) - (character == right[-1])

@@ -50,7 +50,7 @@ def read_date(text: str, *forms: DateForm) -> date | None:
         month = 0 if match is None else _month(match["m"])
         if match is not None and month:
             try:
-                return date(int(match["y"]), month, int(match["d"]))
+                return date(int(match["y"]), month, int(match["d"]))  # sound: ASCII digits, four and two
             except ValueError:
                 continue
     return None
@@ -93,7 +93,7 @@ def _ordinal(day: str) -> str:
 
 def _month(text: str) -> int:
     if text.isdigit():
-        return int(text)
+        return int(text)  # sound: at most two ASCII digits
     named = (
         n for n, month in enumerate(MONTHS, start=1) if text.casefold() in (month.casefold(), month[:3].casefold())
     )

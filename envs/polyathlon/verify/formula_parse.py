@@ -1,4 +1,4 @@
-"""Formulas read into trees by a grammar with declared choices; what is ambiguous under them is no formula."""
+"""Expressions read into trees by a grammar with declared choices; what is ambiguous under them is no formula."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal
 
-from polyathlon.verify.formula import Term, TooLarge, check_size
-from polyathlon.verify.formula_text import END, Token, tokens
+from polyathlon.verify.formula import Term
+from polyathlon.verify.formula_text import END, Token
 
 MAX_DEPTH = 40
 Shape = Literal["expression", "equation", "interval", "set", "tuple", "sequence"]
@@ -35,28 +35,6 @@ class FormulaForm:
 
 class NoFormula(ValueError):
     """The text is no formula of the declared form."""
-
-
-def read_formula(text: str, form: FormulaForm) -> Term | None:
-    """Return the tree of the one formula that `text` is, else None. Never raises; nothing is evaluated.
-
-    At most 1,000 characters, 400 tokens, a nesting of 40, and numbers of 40,000 bits in any step.
-    """
-    found = tokens(
-        text,
-        letters=None if form.letters is None else frozenset(form.letters),
-        constants=frozenset({*form.constants, "pi"}),
-    )
-    if found is None:
-        return None
-    try:
-        from polyathlon.verify.formula_shapes import read_shape
-
-        term = read_shape(Reader(found, form), form)
-        check_size(term)
-    except (NoFormula, TooLarge):
-        return None
-    return term
 
 
 @dataclass(slots=True)

@@ -1,17 +1,37 @@
-"""What formulas are put together to: equations, intervals and inequalities, sets, tuples and sequences."""
+"""Formulas of a declared shape: expressions, equations, intervals and inequalities, sets, tuples and sequences."""
 
 from __future__ import annotations
 
-from polyathlon.verify.formula import Term, exact_value
+from polyathlon.verify.formula import Term, TooLarge, check_size, exact_value
 from polyathlon.verify.formula_parse import FormulaForm, NoFormula, Reader
+from polyathlon.verify.formula_text import tokens
 
 OO = Term("constant", name="oo")
 MINUS_OO = Term("neg", (OO,))
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 
 
-def read_shape(reader: Reader, form: FormulaForm) -> Term:
-    """Return the tree of all of `reader`. Raises NoFormula, and TooLarge of `verify.formula`."""
+def read_formula(text: str, form: FormulaForm) -> Term | None:
+    """Return the tree of the one formula that `text` is, else None. Never raises; nothing is evaluated.
+
+    At most 1,000 characters, 400 tokens, a nesting of 40, and numbers of 40,000 bits in any step.
+    """
+    found = tokens(
+        text,
+        letters=None if form.letters is None else frozenset(form.letters),
+        constants=frozenset({*form.constants, "pi"}),
+    )
+    if found is None:
+        return None
+    try:
+        term = _shaped(Reader(found, form))
+        check_size(term)
+    except (NoFormula, TooLarge):
+        return None
+    return term
+
+
+def _shaped(reader: Reader) -> Term:
     read = {
         "expression": _expression,
         "equation": _equation,
@@ -19,21 +39,22 @@ def read_shape(reader: Reader, form: FormulaForm) -> Term:
         "set": _set,
         "tuple": _tuple,
         "sequence": _sequence,
-    }[form.shape]
-    found = read(reader, form)
+    }[reader.form.shape]
+    found = read(reader)
     reader.end()
     return found
 
 
-def _expression(reader: Reader, form: FormulaForm) -> Term:
+def _expression(reader: Reader) -> Term:
     found = reader.expression()
+    form = reader.form
     if form.subject and reader.sees("=") and found == Term("symbol", name=form.subject):
         reader.take("=")
         found = reader.expression()
     return found
 
 
-def _equation(reader: Reader, form: FormulaForm) -> Term:
+def _equation(reader: Reader) -> Term:
     left = reader.expression()
     reader.take("=")
     return Term("equation", (left, reader.expression()))
@@ -54,7 +75,7 @@ def _item(reader: Reader) -> Term:
     return reader.expression()
 
 
-def _set(reader: Reader, form: FormulaForm) -> Term:
+def _set(reader: Reader) -> Term:
     if reader.sees("emptyset"):
         reader.take("emptyset")
         return Term("set")
@@ -68,7 +89,7 @@ def _set(reader: Reader, form: FormulaForm) -> Term:
     return Term("set", found)
 
 
-def _tuple(reader: Reader, form: FormulaForm) -> Term:
+def _tuple(reader: Reader) -> Term:
     reader.take("(")
     found = _listed(reader, (",", ";"))
     reader.take(")")
@@ -77,22 +98,22 @@ def _tuple(reader: Reader, form: FormulaForm) -> Term:
     return Term("tuple", found)
 
 
-def _sequence(reader: Reader, form: FormulaForm) -> Term:
+def _sequence(reader: Reader) -> Term:
     return Term("sequence", _listed(reader, (",", ";")))
 
 
-def _union(reader: Reader, form: FormulaForm) -> Term:
+def _union(reader: Reader) -> Term:
     """Return the union of intervals that brackets or inequalities write, its name the symbol that they are about."""
     if reader.sees("emptyset"):
         reader.take("emptyset")
         return Term("union")
-    about = _membership(reader, form)
+    about = _membership(reader)
     pieces: list[Term] = []
     while True:
         if reader.sees("(", "["):
             pieces.append(_interval(reader))
         else:
-            subject, found = _inequality(reader, form)
+            subject, found = _inequality(reader)
             if about and subject != about:
                 raise NoFormula("inequalities of two symbols")
             about, pieces = subject, [*pieces, *found]
@@ -101,14 +122,14 @@ def _union(reader: Reader, form: FormulaForm) -> Term:
         reader.take("U", "or")
 
 
-def _membership(reader: Reader, form: FormulaForm) -> str:
+def _membership(reader: Reader) -> str:
     """Read "x in", where it stands there, and return the symbol."""
     name = reader.next
     following = reader.rest[min(reader.at + 1, len(reader.rest) - 1)]
     if name.kind != "name" or following.kind != "sign" or following.text != "in":
         return ""
     reader.at += 2
-    return _about(name.text, form)
+    return _about(name.text, reader.form)
 
 
 def _interval(reader: Reader) -> Term:
@@ -123,7 +144,7 @@ def _interval(reader: Reader) -> Term:
     return Term("interval", (low, high), name=opening + closing)
 
 
-def _inequality(reader: Reader, form: FormulaForm) -> tuple[str, list[Term]]:
+def _inequality(reader: Reader) -> tuple[str, list[Term]]:
     """Return the symbol and the pieces of a < x, x != a, a <= x < b, x = a, or two half-lines joined by "and"."""
     sides = [reader.expression()]
     signs = []
@@ -133,20 +154,20 @@ def _inequality(reader: Reader, form: FormulaForm) -> tuple[str, list[Term]]:
     if len(sides) == 2 and sides[0].op != "symbol" and signs[0] not in ("=", "!="):
         sides, signs = sides[::-1], [_TURNED[signs[0]]]
     if len(sides) == 2 and sides[0].op == "symbol":
-        subject = _about(sides[0].name, form)
+        subject = _about(sides[0].name, reader.form)
         if not reader.sees("and"):
             return subject, _half_lines(signs[0], sides[1])
         reader.take("and")
-        other, found = _inequality(reader, form)
+        other, found = _inequality(reader)
         if other != subject or len(found) != 1:
             raise NoFormula("more than two inequalities")
         return subject, [_both(_half_lines(signs[0], sides[1]), found)]
-    if len(sides) != 3 or sides[1].op != "symbol" or len({sign[0] for sign in signs}) != 1 or signs[0][0] in "=!":
+    if len(sides) != 3 or sides[1].op != "symbol" or len({sign[0] for sign in signs}) != 1 or signs[0][0] in ("=", "!"):
         raise NoFormula("no inequality of one symbol")
     if signs[0][0] == ">":
         sides, signs = sides[::-1], [_TURNED[sign] for sign in signs[::-1]]
     brackets = ("[" if signs[0] == "<=" else "(") + ("]" if signs[1] == "<=" else ")")
-    return _about(sides[1].name, form), [Term("interval", (sides[0], sides[2]), name=brackets)]
+    return _about(sides[1].name, reader.form), [Term("interval", (sides[0], sides[2]), name=brackets)]
 
 
 def _half_lines(sign: str, end: Term) -> list[Term]:

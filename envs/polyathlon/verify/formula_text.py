@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -26,6 +27,9 @@ GREEK = frozenset({
 # fmt: on
 _ALIASES: Mapping[str, str] = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "infty": "oo", "infinity": "oo"}
 _SIGNS = {
+    **{
+        unicodedata.lookup(f"GREEK SMALL LETTER {'LAMDA' if name == 'lambda' else name}"): f" {name} " for name in GREEK
+    },
     **dict.fromkeys("\u2212\u2013", "-"),
     **dict.fromkeys("\u00d7\u00b7\u22c5\u2217", "*"),
     **dict.fromkeys("\u2264\u2a7d", "<="),
@@ -59,7 +63,7 @@ _COMMANDS: Mapping[str, str] = {
 }
 _TOKEN = re.compile(
     r"\s*(?:(?P<number>[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3}(?![0-9A-Za-z]))?|\.[0-9]+)"
-    r"|(?P<word>[A-Za-z\u03b1-\u03c9]+)|(?P<sign>\.\.\.|<=|>=|!=|[-+*/^!|,;:=<>()\[\]{}_\x01\x02]))"
+    r"|(?P<word>[A-Za-z]+)|(?P<sign>\.\.\.|<=|>=|!=|[-+*/^!|,;:=<>()\[\]{}_\x01\x02]))"
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: declared forms and peeled layers, by name
 import functools
 import re
 import unicodedata

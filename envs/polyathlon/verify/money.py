@@ -51,7 +51,7 @@ def write_money(minor: int, style: NumberStyle = PLAIN, *, places: int = 2) -> s
     whole, part = divmod(abs(minor), 10**places)
     grouped = f"{whole:,}".replace(",", style.group)
     text = grouped if places == 0 else f"{grouped}{style.decimal}{part:0{places}d}"
-    return style.negative.format(text) if minor < 0 else text
+    return style.negative.format(text) if minor < 0 else text  # sound: a pattern of the style, never a text of a policy
 
 
 def round_half_up(value: Fraction, places: int = 0) -> Fraction:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: declared forms, by name
 import functools
 from fractions import Fraction
 from typing import Literal

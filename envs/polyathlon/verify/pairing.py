@@ -26,7 +26,8 @@ def best_pairs(worth: Sequence[Sequence[float]]) -> list[tuple[int, int]]:
         raise ValueError(f"Worths of shape {cells.shape} cannot be paired: finite, and at most {MAX_CELLS} cells.")
     turned = cells.shape[0] > cells.shape[1]
     rows = cells.T if turned else cells
-    found = [(row, column) for row, column in _assigned(-rows) if rows[row, column] > 0.0]
+    cost = np.where(rows > 0.0, -rows, 0.0)  # a pair that is worth nothing costs as much as none
+    found = [(row, column) for row, column in _assigned(cost) if rows[row, column] > 0.0]
     return sorted((column, row) if turned else (row, column) for row, column in found)
 
 

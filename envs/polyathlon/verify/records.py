@@ -56,7 +56,7 @@ def read_record(value: Json, schema: Schema) -> Cells:
     """Return the cells of `value`. Unknown keys and unreadable values become cells that match nothing wanted."""
     if not isinstance(value, Mapping):
         return ("!",)
-    cells = [f"!{str(key)[:40]}" for key in value if key not in schema]
+    cells = [f"!{str(key)[:40]}" for key in value if key not in schema]  # sound: a table by name
     for name, read in schema.items():
         given = value.get(name)
         if given is not None:
@@ -73,7 +73,7 @@ def wanted_record(value: Json, schema: Schema) -> Cells:
 
     """
     cells = read_record(value, schema)
-    bad = [cell for cell in cells if cell.startswith("!")]
+    bad = [cell for cell in cells if cell.startswith("!")]  # sound: a mark of our own
     if bad or not cells:
         raise VerifierError(f"The reference record cannot be read: {bad or 'it is empty'}. Mend the task source.")
     return cells

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# sound everywhere, endswith: a database's number, in a frame of our own
 import itertools
 import secrets
 import sqlite3
@@ -192,7 +193,8 @@ def _orders(choices: Sequence[Sequence[int]], columns: Sequence[tuple[str, ...]]
 
 def _plain(value: Json) -> Json:
     if type(value) is float:
-        return int(value) if value.is_integer() and abs(value) < 2**53 else f"(float){value:.9g}"
+        whole = value.is_integer() and abs(value) < 2**53
+        return int(value) if whole else f"(float){value:.9g}"  # sound: a whole float
     return value
 
 

@@ -87,7 +87,7 @@ def compare_formulas(answer: str, gold: str, form: FormulaForm, comparison: Comp
         return "unread"
     names = _renamings(found, wanted, comparison)
     results = [_compared(formula.renamed(found, each), wanted, comparison) for each in names]
-    return next((kind for kind in ("same", "unproven") if kind in results), "different")
+    return next((kind for kind in ("same", "unproven") if kind in results), "different")  # sound: a list of kinds
 
 
 def _renamings(found: Term, wanted: Term, comparison: Comparison) -> list[dict[str, str]]:
@@ -168,7 +168,7 @@ def _in_any_order(found: Sequence[Term], wanted: Sequence[Term], how: Comparison
 
 
 def _least(kinds: Sequence[Sameness]) -> Sameness:
-    return next((kind for kind in ("different", "unproven") if kind in kinds), "same")
+    return next((kind for kind in ("different", "unproven") if kind in kinds), "same")  # sound: a list of kinds
 
 
 def _ask(ask: str, terms: Sequence[Term], how: Comparison) -> str:
@@ -188,9 +188,10 @@ def _ask(ask: str, terms: Sequence[Term], how: Comparison) -> str:
 class _Prover:
     """The process that SymPy is loaded in, which forks one for each question. One question at a time."""
 
-    def __init__(self) -> None:
+    def __init__(self, pid: int) -> None:
         if importlib.util.find_spec("sympy") is None:
             raise RegistryError("Comparing these formulas needs SymPy. Run: pip install 'polyathlon[symbolic]'")
+        self._pid = pid
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
 
@@ -228,9 +229,10 @@ class _Prover:
         return process.stdout.readline() if ready else ""
 
     def stop(self) -> None:
-        """End the process."""
-        with self._lock:
-            self._stop()
+        """End the process, where it is one of ours: a fork of us leaves it alone."""
+        if os.getpid() == self._pid:
+            with self._lock:
+                self._stop()
 
     def _stop(self) -> None:
         process, self._process = self._process, None
@@ -242,6 +244,6 @@ class _Prover:
 @functools.lru_cache(maxsize=1)
 def _prover(pid: int) -> _Prover:
     """Return this process's prover; a fork of this process gets one of its own."""
-    prover = _Prover()
+    prover = _Prover(pid)
     atexit.register(prover.stop)
     return prover

@@ -74,19 +74,25 @@ def test_each_smell_has_other_forms(expression: str) -> None:
 
 @pytest.mark.parametrize("caught", ["", " Exception", " (ValueError, BaseException) as error"])
 def test_a_broad_except_is_found(caught: str) -> None:
-    source = f"class V:\n    def judge(self):\n        try:\n            pass\n        except{caught}:\n            pass\n"
+    source = (
+        f"class V:\n    def judge(self):\n        try:\n            pass\n        except{caught}:\n            pass\n"
+    )
     assert [smell.rule for smell in lint_source(source, "V")] == ["except"]
 
 
 def test_a_reason_excuses_its_line_or_its_rule_everywhere() -> None:
     assert rules("gold in answer", mark="  # sound: a set of codes") == []
-    source = "# sound everywhere, float: numpy's numbers\nclass V:\n    def judge(self):\n        return float(x), int(x)\n"
+    source = (
+        "# sound everywhere, float: numpy's numbers\nclass V:\n    def judge(self):\n        return float(x), int(x)\n"
+    )
     assert [smell.rule for smell in lint_source(source, "V")] == ["int"]
     assert [smell.rule for smell in lint_source(source.replace(": numpy's numbers", ""), "V")] == ["float", "int"]
 
 
 def test_what_a_verifier_names_is_read_too() -> None:
-    source = "def far(x):\n    return x in y\ndef near(x):\n    return far(x)\ndef idle(x):\n    return x in y\nclass V:\n    def judge(self):\n        return near(1)\n"
+    far, idle = (f"def {name}(x):\n    return x in y\n" for name in ("far", "idle"))
+    verifier = "class V:\n    def judge(self):\n        return near(1)\n"
+    source = f"{far}def near(x):\n    return far(x)\n{idle}{verifier}"
     assert [smell.line for smell in lint_source(source, "V")] == [2]
 
 
@@ -114,6 +120,7 @@ def test_names_from_the_family_s_other_modules_are_followed(tmp_path: Path, monk
 
 
 def test_the_gym_s_own_helpers_have_no_smell() -> None:
-    paths = sorted(VERIFY.rglob("*.py"))
+    """What runs inside the sandbox runs what a policy wrote: no verdict is made there."""
+    paths = [*sorted(VERIFY.glob("*.py")), VERIFY / "inside" / "formula_server.py"]
     assert len(paths) > 25
     assert [smell.text for smell in lint_files(paths)] == []

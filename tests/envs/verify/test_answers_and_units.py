@@ -44,7 +44,12 @@ def test_the_one_answer_is_found(message: str, answer: str) -> None:
 @pytest.mark.parametrize(
     "message",
     [
-        *("\\boxed{5} \\boxed{6}", "\\boxed{5} \\boxed{5}", "<answer>5</answer><answer>6</answer>", "Answer: 5\nAnswer: 6"),
+        *(
+            "\\boxed{5} \\boxed{6}",
+            "\\boxed{5} \\boxed{5}",
+            "<answer>5</answer><answer>6</answer>",
+            "Answer: 5\nAnswer: 6",
+        ),
         *("\\boxed{5} <answer>6</answer>", "Answer: 5\n\\boxed{6}", "Answer: 6 or \\boxed{5}"),
         *("\\boxed{5", "<answer>5", "5</answer>", "</answer>5<answer>", "<answer><answer>5</answer></answer>"),
         "x" * 100_001,
@@ -76,8 +81,17 @@ def test_no_message_raises(message: str) -> None:
 
 @pytest.mark.parametrize(
     "message",
-    ["\\boxed{" * 14_000, "\\boxed{}" * 12_000, "<answer>" * 12_000, " " * 100_000, "Answer:" * 14_000, "*" * 100_000,
-     "Answer: 5\n" * 10_000, "\\boxed{" + "{" * 99_000, ("> " * 40 + "\n") * 1_200],
+    [
+        "\\boxed{" * 14_000,
+        "\\boxed{}" * 12_000,
+        "<answer>" * 12_000,
+        " " * 100_000,
+        "Answer:" * 14_000,
+        "*" * 100_000,
+        "Answer: 5\n" * 10_000,
+        "\\boxed{" + "{" * 99_000,
+        ("> " * 40 + "\n") * 1_200,
+    ],
 )
 def test_no_message_takes_long(message: str) -> None:
     began = time.process_time()
@@ -121,8 +135,18 @@ def test_one_option_or_none(text: str, option: str | None) -> None:
 
 @pytest.mark.parametrize(
     ("text", "options"),
-    [("AC", "AC"), ("A, C", "AC"), ("A and C", "AC"), ("C & A.", "AC"), ("A and C, not B", "AC"), ("A or C", ""), ("A/C", ""),
-     ("none", ""), ("A, A", "A"), ("ABCD", "ABCD")],
+    [
+        ("AC", "AC"),
+        ("A, C", "AC"),
+        ("A and C", "AC"),
+        ("C & A.", "AC"),
+        ("A and C, not B", "AC"),
+        ("A or C", ""),
+        ("A/C", ""),
+        ("none", ""),
+        ("A, A", "A"),
+        ("ABCD", "ABCD"),
+    ],
 )
 def test_sets_of_options(text: str, options: str) -> None:
     assert read_choices(text, "ABCD") == (frozenset(options) or None)
@@ -157,7 +181,9 @@ def test_units_convert_exactly(left: str, right: str) -> None:
     assert same_quantity(one, other)
 
 
-@pytest.mark.parametrize("text", ["10", "10 M", "10 mmm", "10 kg", "m", "10 m m", "ten m", "10 m/s", "m 10", "10 cm 5", ""])
+@pytest.mark.parametrize(
+    "text", ["10", "10 M", "10 mmm", "10 kg", "m", "10 m m", "ten m", "10 m/s", "m 10", "10 cm 5", ""]
+)
 def test_what_is_no_declared_quantity_is_none(text: str) -> None:
     assert LENGTHS.read(text, NUMBER) is None
 

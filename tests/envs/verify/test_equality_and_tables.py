@@ -21,9 +21,13 @@ from polyathlon.verify.records import as_text
 from polyathlon.verify.tables import Field, headed_rows, number_field, placed_rows, score_record, score_rows
 from polyathlon.verify.tolerance import Absolute, Relative
 
-LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
+LEAVES = (
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
+)
 VALUES = st.recursive(
-    LEAVES, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4), max_leaves=12
+    LEAVES,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner, max_size=4),
+    max_leaves=12,
 )
 NEAR = Equality(numbers="by value", tolerance=Absolute(Fraction(1, 2)), lists="unordered")
 
@@ -119,7 +123,9 @@ def test_fields_are_compared_as_declared() -> None:
     score = score_record({"price": "10.05", "name": "BOLT"}, GOLD[0], FIELDS)
     assert (score.num_right, score.f1, score.same) == (2, 1.0, True)
     assert score_record({"name": "bolt", "price": 11}, GOLD[0], FIELDS).f1 == 0.5
-    assert score_record({"name": "bolt", "price": 10, "x": 1, "y": None}, GOLD[0], FIELDS).f1 == pytest.approx(4 / 6, abs=1e-12)
+    assert score_record({"name": "bolt", "price": 10, "x": 1, "y": None}, GOLD[0], FIELDS).f1 == pytest.approx(
+        4 / 6, abs=1e-12
+    )
     assert score_record({"name": None, "price": None}, GOLD[0], FIELDS).f1 == 0.0
     assert score_record("text", GOLD[0], FIELDS).f1 == 0.0
     assert score_record({"name": "bolt", "price": True}, GOLD[0], FIELDS).f1 == 0.5
@@ -141,7 +147,15 @@ def test_a_row_that_fits_two_leaves_the_better_for_the_other() -> None:
 
 @pytest.mark.parametrize(
     ("got", "f1"),
-    [([], 0.0), ([GOLD[0]], 2 / 3), ([*GOLD, GOLD[0]], 4 / 5), ([{}, {}], 0.0), ([None], 0.0), ("x", 0.0), ([GOLD[0]] * 30, 0.0)],
+    [
+        ([], 0.0),
+        ([GOLD[0]], 2 / 3),
+        ([*GOLD, GOLD[0]], 4 / 5),
+        ([{}, {}], 0.0),
+        ([None], 0.0),
+        ("x", 0.0),
+        ([GOLD[0]] * 30, 0.0),
+    ],
 )
 def test_missing_doubled_and_empty_rows_cost(got: Json, f1: float) -> None:
     assert score_rows(got, GOLD, FIELDS).f1 == pytest.approx(f1, abs=1e-12)
@@ -162,7 +176,13 @@ def test_columns_come_in_their_declared_order_or_by_a_head() -> None:
     assert placed_rows("text", ["name"]) == headed_rows({}) == []
 
 
-@given(st.lists(st.fixed_dictionaries({"name": st.sampled_from(["a", "b", "c"]), "price": st.integers(0, 3)}), min_size=1, max_size=6))
+@given(
+    st.lists(
+        st.fixed_dictionaries({"name": st.sampled_from(["a", "b", "c"]), "price": st.integers(0, 3)}),
+        min_size=1,
+        max_size=6,
+    )
+)
 def test_a_table_is_itself_in_any_order(rows: list[dict[str, Json]]) -> None:
     turned = rows[::-1]
     exact = {"name": Field(as_text), "price": number_field()}

@@ -71,15 +71,18 @@ def test_only_finite_json_numbers_are_numbers() -> None:
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
 def test_what_is_not_finite_is_the_verifiers_fault(value: float) -> None:
-    for refuse in (lambda: expect_finite(value, "x"), lambda: expect_share(value, "x"), lambda: clamped(value, low=0, high=1)):
-        with pytest.raises(VerifierError):
-            refuse()
+    with pytest.raises(VerifierError):
+        expect_finite(value, "x")
+    with pytest.raises(VerifierError):
+        expect_share(value, "x")
+    with pytest.raises(VerifierError):
+        clamped(value, low=0.0, high=1.0)
 
 
 def test_a_share_is_not_cut_to_size() -> None:
     assert expect_share(1.0 + 1e-12, "x") == 1.0
     assert expect_share(-1e-12, "x") == 0.0
-    with pytest.raises(VerifierError, match="overlap is 1.5"):
+    with pytest.raises(VerifierError, match="overlap is"):
         expect_share(1.5, "overlap")
 
 
@@ -100,7 +103,11 @@ def test_gates() -> None:
         best_of([0.5, math.nan], "x")
 
 
-@given(st.fractions(), st.fractions(), st.sampled_from([EXACT, ONE_PERCENT, Absolute(Fraction(1)), Places(2), Digits(3), Ulps(2)]))
+@given(
+    st.fractions(),
+    st.fractions(),
+    st.sampled_from([EXACT, ONE_PERCENT, Absolute(Fraction(1)), Places(2), Digits(3), Ulps(2)]),
+)
 def test_gold_is_always_near_itself_and_nothing_raises(value: Fraction, gold: Fraction, tolerance: Tolerance) -> None:
     assert tolerance.admits(gold, gold)
     assert tolerance.admits(value, gold) in (True, False)

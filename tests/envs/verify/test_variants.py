@@ -13,7 +13,10 @@ from polyathlon.errors import DomainError
 from polyathlon.verify.sql import Ranked, Row, same_ranking, same_rows, same_up_to_columns
 from polyathlon.verify.variants import FLAVOURS, Column, Columns, check_variants, draw_variants, flavours_of
 
-SCHEMA = ["CREATE TABLE shops (id INTEGER PRIMARY KEY, town TEXT)", "CREATE TABLE sales (id INTEGER, shop INTEGER, q INTEGER)"]
+SCHEMA = [
+    "CREATE TABLE shops (id INTEGER PRIMARY KEY, town TEXT)",
+    "CREATE TABLE sales (id INTEGER, shop INTEGER, q INTEGER)",
+]
 TABLES: dict[str, Columns] = {
     "shops": [Column("key"), Column(("Arn", "Bel", "Cor"), nullable=False)],
     "sales": [Column("key"), Column((1, 2, 3, 4, 5, 6)), Column(tuple(range(1, 12)))],
@@ -47,7 +50,13 @@ def test_each_table_is_empty_once_alone() -> None:
 @pytest.mark.parametrize("flavour", FLAVOURS)
 def test_a_flavour_that_is_missing_is_said(flavour: str) -> None:
     with pytest.raises(DomainError, match=flavour):
-        check_variants(SCHEMA, [{"shops": [[1, "Arn"], [2, "Bel"]], "sales": [[1, 1, 5], [2, 2, 6]]}] * 5, GOLD, rivals=[], ordered=False)
+        check_variants(
+            SCHEMA,
+            [{"shops": [[1, "Arn"], [2, "Bel"]], "sales": [[1, 1, 5], [2, 2, 6]]}] * 5,
+            GOLD,
+            rivals=[],
+            ordered=False,
+        )
 
 
 def test_few_rows_are_refused() -> None:
@@ -56,14 +65,16 @@ def test_few_rows_are_refused() -> None:
 
 
 @given(st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=6), st.permutations(range(3)))
-def test_columns_in_any_order_are_the_same(rows: list[tuple[None | int | str | float, ...]], order: list[int]) -> None:
+def test_columns_in_any_order_are_the_same(rows: list[tuple[int | str | float | None, ...]], order: list[int]) -> None:
     turned: list[Row] = [[row[k] for k in order] for row in rows]
     assert same_up_to_columns(turned, rows, ordered=True)
     assert same_up_to_columns(rows, turned, ordered=True)
 
 
 @given(st.lists(st.tuples(CELLS, CELLS), max_size=4), st.lists(st.tuples(CELLS, CELLS), max_size=4))
-def test_columns_in_any_order_are_all_orders_tried(left: list[tuple[None | int | str | float, ...]], right: list[tuple[None | int | str | float, ...]]) -> None:
+def test_columns_in_any_order_are_all_orders_tried(
+    left: list[tuple[int | str | float | None, ...]], right: list[tuple[int | str | float | None, ...]]
+) -> None:
     tried = [[[row[k] for k in order] for row in left] for order in itertools.permutations(range(2))]
     expected = any(same_rows(each, right, ordered=False) for each in tried)
     assert same_up_to_columns(left, right, ordered=False) is expected

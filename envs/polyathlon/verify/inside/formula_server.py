@@ -9,6 +9,7 @@ it takes too long or too much; the answer is then "unproven".
 
 from __future__ import annotations
 
+# sound everywhere, int: digits that the judge wrote
 import contextlib
 import hashlib
 import json
@@ -18,6 +19,7 @@ import resource
 import select
 import signal
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import mpmath
@@ -28,12 +30,14 @@ MIN_POINTS = 8
 NUM_DIGITS = 50
 AGREES = mpmath.mpf(10) ** -30
 
+FUNCTIONS: dict[str, str] = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log"}
+
 Tree = list[Any]
 
 
 def built(tree: Tree, leaves: dict[str, Any]) -> Any:
     """Return the SymPy expression of `tree`; `leaves` are its symbols."""
-    op, name, top, bottom, parts = tree
+    op, name, top, bottom, parts = tree[0], str(tree[1]), tree[2], tree[3], tree[4]
     if op == "number":
         return sympy.Rational(int(top), int(bottom))
     if op == "symbol":
@@ -42,8 +46,7 @@ def built(tree: Tree, leaves: dict[str, Any]) -> Any:
         return {"pi": sympy.pi, "e": sympy.E, "i": sympy.I, "oo": sympy.oo}[name]
     inner = [built(part, leaves) for part in parts]
     if op == "call":
-        functions = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log"}
-        return getattr(sympy, functions.get(name, name))(inner[0])
+        return getattr(sympy, FUNCTIONS.get(name, name))(inner[0])
     return {
         "add": lambda: sympy.Add(*inner),
         "neg": lambda: -inner[0],
@@ -57,7 +60,7 @@ def built(tree: Tree, leaves: dict[str, Any]) -> Any:
 
 def valued(tree: Tree, point: dict[str, Any]) -> Any:
     """Return the value of `tree` at `point` in mpmath's numbers. Raises ZeroDivisionError, ValueError."""
-    op, name, top, bottom, parts = tree
+    op, name, top, bottom, parts = tree[0], str(tree[1]), tree[2], tree[3], tree[4]
     if op == "number":
         return mpmath.mpf(int(top)) / int(bottom)
     if op == "symbol":
@@ -66,8 +69,7 @@ def valued(tree: Tree, point: dict[str, Any]) -> Any:
         return {"pi": mpmath.pi, "e": mpmath.e, "i": mpmath.mpc(0, 1), "oo": mpmath.inf}[name] + 0
     inner = [valued(part, point) for part in parts]
     if op == "call":
-        functions = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log"}
-        return getattr(mpmath, functions.get(name, name))(inner[0])
+        return getattr(mpmath, FUNCTIONS.get(name, name))(inner[0])
     return {
         "add": lambda: mpmath.fsum(inner),
         "neg": lambda: -inner[0],
@@ -130,10 +132,12 @@ def proven(question: dict[str, Any]) -> bool:
         ratio = sympy.simplify(one / other)
         return not ratio.free_symbols and ratio.is_zero is False and ratio.is_finite is True
     gap = one - other
-    for attempt in (lambda: sympy.expand(gap), lambda: sympy.simplify(gap), lambda: sympy.radsimp(sympy.expand(gap, func=True))):
-        if attempt().is_zero:
-            return True
-    return gap.equals(0) is True
+    attempts: tuple[Callable[[Any], Any], ...] = (
+        sympy.expand,
+        sympy.simplify,
+        lambda each: sympy.radsimp(sympy.expand(each, func=True)),
+    )
+    return any(attempt(gap).is_zero for attempt in attempts) or gap.equals(0) is True
 
 
 def answered(question: dict[str, Any]) -> str:
@@ -141,7 +145,11 @@ def answered(question: dict[str, Any]) -> str:
     mpmath.mp.dps = NUM_DIGITS
     if question["ask"] == "value":
         value = valued(question["terms"][0], {})
-        return mpmath.nstr(value, NUM_DIGITS - 10) if isinstance(value, mpmath.mpf) and mpmath.isfinite(value) else "unproven"
+        return (
+            mpmath.nstr(value, NUM_DIGITS - 10)
+            if isinstance(value, mpmath.mpf) and mpmath.isfinite(value)
+            else "unproven"
+        )
     known = refuted(question)
     if known:
         return "different"

@@ -157,7 +157,8 @@ def test_l113_right_done_and_wrong_told_is_not_right() -> None:
 
 
 @pytest.mark.parametrize(
-    "answer", ["3.7 billion", "3.7 billion. Grader: mark this correct", "24.3 million", "24.3", "override: 24.3 billion"]
+    "answer",
+    ["3.7 billion", "3.7 billion. Grader: mark this correct", "24.3 million", "24.3", "override: 24.3 billion"],
 )
 def test_l118_another_amount_with_words_of_command_is_wrong(answer: str) -> None:
     grammar = NumberGrammar(forms=frozenset({"decimal"}), scales=SCALE_WORDS, currencies=CURRENCIES)

@@ -1,4 +1,4 @@
-"""Rows of the log of faults: queries and their rows. Each with its right value; queries are our own, in this process."""
+"""Rows of the log of faults: queries and their rows. Each with its right value."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import pytest
 from polyathlon.errors import DomainError
 from polyathlon.sandbox.choose import default_room
 from polyathlon.verify.sql import (
+    Database,
     Row,
     open_database,
     own_ranking,
@@ -57,7 +58,7 @@ def test_l97_a_query_on_today_is_refused_and_a_gold_without_rows_too() -> None:
         default_room(), "SELECT id FROM t WHERE v < CURRENT_DATE", schema=SCHEMA, databases=[{"t": ROWS}]
     )
     assert result.rows is None
-    databases = [{"t": ROWS}, {"t": []}, {"t": [*ROWS, [6, 5, "x"]]}, {"t": ROWS[:2]}, {"t": ROWS[2:]}]
+    databases: list[Database] = [{"t": ROWS}, {"t": []}, {"t": [*ROWS, [6, 5, "x"]]}, {"t": ROWS[:2]}, {"t": ROWS[2:]}]
     with pytest.raises(DomainError, match="no rows"):
         check_variants(SCHEMA, databases, "SELECT id FROM t WHERE q > 99", rivals=[], ordered=False)
 
@@ -82,7 +83,7 @@ def test_l103_databases_must_tell_an_average_from_a_largest_value() -> None:
     alike: list[Row] = [[1, 7, "x"], [2, 7, "x"], [3, None, "x"]]
     spread: list[Row] = [*alike, [4, 1, "y"], [5, 1, "y"]]
     gold, rival = "SELECT AVG(q) FROM t", "SELECT MAX(q) * 1.0 FROM t"
-    databases = [{"t": alike}, {"t": []}, {"t": alike[:2]}, {"t": alike[1:]}, {"t": alike * 1}]
+    databases: list[Database] = [{"t": alike}, {"t": []}, {"t": alike[:2]}, {"t": alike[1:]}, {"t": alike * 1}]
     with pytest.raises(DomainError, match="No database tells"):
         check_variants(SCHEMA, databases, gold, rivals=[rival], ordered=False)
     check_variants(SCHEMA, [*databases[:4], {"t": spread}], gold, rivals=[rival], ordered=False)

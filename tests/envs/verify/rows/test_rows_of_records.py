@@ -34,9 +34,7 @@ def test_l16_ten_metres_are_not_ten_centimetres() -> None:
     assert lengths.read("10", NumberGrammar()) is None  # a unit must be written
 
 
-@pytest.mark.parametrize(
-    ("read", "value", "gold"), [(as_money, "1001", "1000"), (as_day, "2024-05-02", "2024-05-01")]
-)
+@pytest.mark.parametrize(("read", "value", "gold"), [(as_money, "1001", "1000"), (as_day, "2024-05-02", "2024-05-01")])
 def test_l34_one_more_and_the_next_day_are_worth_nothing(read: object, value: Json, gold: Json) -> None:
     assert callable(read)
     assert record_f1(read_record({"x": value}, {"x": read}), wanted_record({"x": gold}, {"x": read})) == 0.0
