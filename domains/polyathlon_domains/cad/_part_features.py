@@ -133,7 +133,7 @@ def _repeat(many: Mapping[str, Json], first: Copy, size: tuple[float, float]) ->
         centre: Json = [round(first.x - radius * math.cos(angle), 6), round(first.y - radius * math.sin(angle), 6)]
         steps = [{"count": count, "around": centre, "turn": 360 // count}]
     for axis, vector in (("x", [1, 0, 0]), ("y", [0, 1, 0])):
-        if axis in expect_text(many.get("mirror", "")):
+        if axis in expect_text(many.get("mirror", "")):  # sound: the core's own axes
             gap = size[0] - 2 * first.x if axis == "x" else size[1] - 2 * first.y
             steps.append({"count": 2, "step": [round(gap * along, 6) for along in vector]})
     return {"repeat": steps} if steps else {}
@@ -162,6 +162,6 @@ def _spread(many: Mapping[str, Json], at: tuple[float, float], size: tuple[float
         angles = [math.radians(first + 360.0 * k / count) for k in range(count)]
         return [(x + radius * math.cos(angle), y + radius * math.sin(angle)) for angle in angles]
     axes = expect_text(many.get("mirror", ""))
-    columns_at = [x, size[0] - x] if "x" in axes else [x]
-    rows_at = [y, size[1] - y] if "y" in axes else [y]
+    columns_at = [x, size[0] - x] if "x" in axes else [x]  # sound: the core's own axes
+    rows_at = [y, size[1] - y] if "y" in axes else [y]  # sound: the core's own axes
     return [(u, v) for v in rows_at for u in columns_at]

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
+# sound everywhere, int: places that numpy drew
+# sound everywhere, in: a feature's sizes, by name
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from polyathlon.canonical import Json, expect_map
-from polyathlon.verify.geometry import Hit, Solid, Vector, first_hit
+from polyathlon.verify.geometry import Solid, Vector
+from polyathlon.verify.probes import Probe, Ray, all_met, kept_probes
 from polyathlon_domains.cad._part_features import Copy, copies_of, mm
 
 TOLERANCE_MM = 0.05
 MAX_COPIES_PROBED = 4
 _ABOVE_MM = 60.0
-_NUDGE_MM = 0.02
 _REACH_MM = 2.0
 _SIDEWAYS: tuple[Vector, ...] = ((1.0, 0.0, 0.0), (-1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, -1.0, 0.0))
 _DOWN: Vector = (0.0, 0.0, -1.0)
 _UP: Vector = (0.0, 0.0, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Probe:
-    """A ray, how far it looks, mm, and what it meets in the reference."""
-
-    origin: Vector
-    direction: Vector
-    length_mm: float
-    expected: Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +31,6 @@ class Probes:
     features: tuple[tuple[Probe, ...], ...]
 
 
-_Ray = tuple[Vector, Vector, float]
-
-
 def make_probes(core: Mapping[str, Json], reference: Solid, rng: np.random.Generator) -> Probes:
     """Return the probes of `core`; `rng` places them. Rays that graze an edge of the reference are left out."""
     plate = expect_map(core["plate"])
@@ -50,46 +39,17 @@ def make_probes(core: Mapping[str, Json], reference: Solid, rng: np.random.Gener
     for copies in copies_of(core):
         few = [copies[int(place)] for place in rng.permutation(len(copies))[:MAX_COPIES_PROBED]]
         rays = [ray for copy in few for ray in _feature_rays(copy, size[2], rng)]
-        features.append(_kept(rays, reference))
-    return Probes(_kept(_plate_rays(size, rng), reference), tuple(features))
+        features.append(kept_probes(rays, reference, tolerance_mm=TOLERANCE_MM))
+    return Probes(kept_probes(_plate_rays(size, rng), reference, tolerance_mm=TOLERANCE_MM), tuple(features))
 
 
 def found(probes: Sequence[Probe], solid: Solid) -> bool:
     """Return whether `solid` gives every one of `probes`, one at least, what the reference gives, within 0.05 mm."""
-    return bool(probes) and not any(not _agrees(probe, solid) for probe in probes)
+    return all_met(probes, solid, tolerance_mm=TOLERANCE_MM)
 
 
-def _agrees(probe: Probe, solid: Solid) -> bool:
-    hit = first_hit(solid, probe.origin, probe.direction, probe.length_mm)
-    return _same(hit, probe.expected, TOLERANCE_MM)
-
-
-def _same(hit: Hit, other: Hit, tolerance_mm: float) -> bool:
-    if hit.inside != other.inside:
-        return False
-    if hit.distance_mm is None or other.distance_mm is None:
-        return hit.distance_mm is None and other.distance_mm is None
-    return abs(hit.distance_mm - other.distance_mm) <= tolerance_mm
-
-
-def _kept(rays: Sequence[_Ray], reference: Solid) -> tuple[Probe, ...]:
-    probes = []
-    for origin, direction, length in rays:
-        expected = first_hit(reference, origin, direction, length)
-        near = [first_hit(reference, _moved(origin, direction, side), direction, length) for side in (-1, 1)]
-        if not any(not _same(hit, expected, TOLERANCE_MM / 2.0) for hit in near):
-            probes.append(Probe(origin, direction, length, expected))
-    return tuple(probes)
-
-
-def _moved(origin: Vector, direction: Vector, side: int) -> Vector:
-    """Return `origin` nudged across the ray, along both axes that it does not follow."""
-    x, y, z = (p if along else p + side * _NUDGE_MM for p, along in zip(origin, direction, strict=True))
-    return x, y, z
-
-
-def _plate_rays(size: Vector, rng: np.random.Generator) -> list[_Ray]:
-    rays: list[_Ray] = []
+def _plate_rays(size: Vector, rng: np.random.Generator) -> list[Ray]:
+    rays: list[Ray] = []
     for axis in range(3):
         for sign in (1.0, -1.0):
             for _ in range(2):
@@ -102,7 +62,7 @@ def _plate_rays(size: Vector, rng: np.random.Generator) -> list[_Ray]:
     return rays
 
 
-def _feature_rays(copy: Copy, thickness: float, rng: np.random.Generator) -> list[_Ray]:
+def _feature_rays(copy: Copy, thickness: float, rng: np.random.Generator) -> list[Ray]:
     sizes = copy.sizes
     top = thickness + sizes.get("h", 0.0)
     depth = sizes.get("depth", 0.0)
@@ -126,14 +86,14 @@ def _feature_rays(copy: Copy, thickness: float, rng: np.random.Generator) -> lis
     return [*_walls(copy, height, rng), _column(copy, top, rng), (beneath, _UP, _ABOVE_MM + top + 1.0)]
 
 
-def _walls(copy: Copy, height: float, rng: np.random.Generator) -> list[_Ray]:
+def _walls(copy: Copy, height: float, rng: np.random.Generator) -> list[Ray]:
     """Return rays from near the middle of `copy` at `height`, to each side, that end a little past its wall."""
     x, y = _jittered(copy, rng)
     reach = (copy.half[0], copy.half[0], copy.half[1], copy.half[1])
     return [((x, y, height), u, 1.25 * half + _REACH_MM) for u, half in zip(_SIDEWAYS, reach, strict=True)]
 
 
-def _column(copy: Copy, top: float, rng: np.random.Generator) -> _Ray:
+def _column(copy: Copy, top: float, rng: np.random.Generator) -> Ray:
     return (*_jittered(copy, rng), top + _ABOVE_MM), _DOWN, _ABOVE_MM + top + 1.0
 
 

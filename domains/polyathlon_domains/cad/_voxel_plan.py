@@ -44,7 +44,7 @@ def build(steps: Iterable[Step], *, size: int) -> dict[Cell, str]:
     for step in steps:
         placed = _placed(step, cells, last)
         for cell, letter in placed:
-            if not all(0 <= part < size for part in cell) or cells.get(cell, letter) != letter:
+            if not all(0 <= part < size for part in cell) or cells.get(cell, letter) != letter:  # sound: three parts
                 raise PlanError(f"{step} does not fit")
             cells[cell] = letter
         if step[0] in ("row", "on", "stair"):
@@ -109,7 +109,7 @@ def cell_of(value: object) -> Cell:
     """Return the three coordinates that a step's list holds."""
     assert isinstance(value, list | tuple), "a plan's own step"
     x, y, z = value
-    return (int(x), int(y), int(z))
+    return (int(x), int(y), int(z))  # sound: numpy's whole numbers
 
 
 def _number(value: object) -> int:
@@ -136,4 +136,4 @@ def _spans(values: set[int]) -> list[tuple[int, int]]:
 
 
 def _inside(cell: Cell, box: tuple[tuple[int, int], tuple[int, int], tuple[int, int]]) -> bool:
-    return all(low <= part <= high for part, (low, high) in zip(cell, box, strict=True))
+    return all(low <= part <= high for part, (low, high) in zip(cell, box, strict=True))  # sound: three parts

@@ -205,7 +205,7 @@ def _parse_statements(piece: str) -> list[ast.stmt] | None:
     first, _, rest = piece.strip().partition("\n")
     lines = [line for line in rest.split("\n") if line.strip()]
     indent = min((len(line) - len(line.lstrip()) for line in lines), default=0)
-    level = "" if not first.rstrip().endswith(":") else " " * 4
+    level = "" if not first.rstrip().endswith(":") else " " * 4  # sound: how deep a piece is indented, not its worth
     for text in (piece.strip(), "\n".join([first, *(level + line[indent:] for line in lines)])):
         tree = _parsed(text, "exec")
         if isinstance(tree, ast.Module):

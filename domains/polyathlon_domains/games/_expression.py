@@ -53,7 +53,7 @@ class _Reader:
             return inner
         if not token.isdigit():
             raise Unreadable(f"expected a number or a bracket, found {token}")
-        return int(token)
+        return int(token)  # sound: ASCII digits, by the pattern of a token
 
 
 def read_expression(text: str) -> Expr:
@@ -89,7 +89,7 @@ def write_expression(expr: Expr) -> str:
     sign, left, right = expr
     rank = _PRIORITY[sign]
     before = f"({write_expression(left)})" if _rank(left) < rank else write_expression(left)
-    shut = _rank(right) < rank or (_rank(right) == rank and sign in "-/")
+    shut = _rank(right) < rank or (_rank(right) == rank and sign in "-/")  # sound: one sign of four
     after = f"({write_expression(right)})" if shut else write_expression(right)
     return f"{before}{sign}{after}"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# sound everywhere, endswith: the project's own paths and pages
+# sound everywhere, int: the project's own tables
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

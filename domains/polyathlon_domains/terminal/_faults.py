@@ -118,7 +118,8 @@ def right_after_touch(needs: Needs, style: Style, faults: Sequence[Fault], sourc
     for fault in faults:
         if fault.kind == "append" and done & _same_rule(needs, style, fault):
             return False
-        if fault.kind == "newer-only" and fault.target in done and not set(needs[fault.target]) <= done:
+        stale = fault.target in done  # sound: a set of paths
+        if fault.kind == "newer-only" and stale and not set(needs[fault.target]) <= done:
             return False
     return True
 
@@ -167,5 +168,5 @@ def idle_share(project: Project, style: Style, faults: Sequence[Fault], touches:
     """Return the share of touches that come out right with all silent faults left in, or with everything rebuilt."""
     needs = project.needs()
     left = sum(right_after_touch(needs, style, faults, path) for path in touches)
-    everything = sum(rebuilt(needs, {path}) == set(needs) for path in touches)
+    everything = sum(rebuilt(needs, {path}) == set(needs) for path in touches)  # sound: sets of paths
     return max(left, everything) / len(touches)

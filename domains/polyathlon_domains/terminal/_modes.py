@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# sound everywhere, endswith: folders end with a slash
 import fnmatch
 import shlex
 from collections.abc import Mapping, Sequence

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: paths of a tree
+# sound everywhere, all: every project has outputs
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: words and paths of our own trees
+# sound everywhere, int: the request's own bound
+# sound everywhere, endswith: paths of our own trees
 import fnmatch
 import time
 from collections.abc import Callable, Mapping, Sequence

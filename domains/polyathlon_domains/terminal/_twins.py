@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: outputs and paths of our own
+# sound everywhere, int: the request's own bound, and modes of a list
+# sound everywhere, endswith: paths of our own trees
 import calendar
 
 import numpy as np

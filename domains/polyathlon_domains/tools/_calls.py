@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: arguments by name
+# sound everywhere, int: a whole float
+# sound everywhere, clamp: sums of shares, each finite
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polyathlon import Call, Json, ToolSpec
 from polyathlon.canonical import canonical_json
+from polyathlon.verify.calls import defaults_of
 from polyathlon.verify.text import bag_f1, plain
 
 MAX_COMPARED = 8
@@ -28,7 +32,7 @@ def told(call: Call, tools: Sequence[ToolSpec]) -> Told:
     A whole float counts as the integer; strings are compared in NFKC with single spaces; true is not 1.
     """
     spec = next((tool for tool in tools if tool.name == call.name), None)
-    defaults = _defaults(spec.parameters) if spec is not None else {}
+    defaults = defaults_of(spec.parameters) if spec is not None else {}
     leaves: list[str] = []
     for name, value in call.arguments.items():
         if name not in defaults or canonical_json(_settled(value)) != canonical_json(_settled(defaults[name])):
@@ -53,16 +57,6 @@ def _best_pairing(worth: Sequence[Sequence[float]], free: frozenset[int]) -> flo
     skipped = _best_pairing(worth[1:], free)
     paired = (worth[0][k] + _best_pairing(worth[1:], free - {k}) for k in free if worth[0][k] > 0.0)
     return max(skipped, *paired, 0.0)
-
-
-def _defaults(schema: Mapping[str, Json]) -> Mapping[str, Json]:
-    properties = schema.get("properties", {})
-    assert isinstance(properties, Mapping), "a JSON Schema of type object"
-    return {
-        name: inner["default"]
-        for name, inner in properties.items()
-        if isinstance(inner, Mapping) and "default" in inner
-    }
 
 
 def _settled(value: Json) -> Json:

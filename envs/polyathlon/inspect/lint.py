@@ -1,6 +1,7 @@
 """A lint on verifiers: the ways of writing a judgement that have paid wrong answers before.
 
-It reads the classes that have a `judge` method, and the module's functions that they call by name.
+It reads a class with a `judge` method, the functions and classes that it names, and what those name in turn, in its own
+module and in the modules of its own package; and every line of the gym's `verify/`.
 """
 
 from __future__ import annotations
@@ -8,131 +9,113 @@ from __future__ import annotations
 import ast
 import importlib.util
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from polyathlon.domain import Domain
-
-WHY = {
-    "float": "bare float() reads nan and inf. Use verify.numbers.read_number.",
-    "int": "bare int() on text raises on what a policy writes. Use verify.numbers.read_number, or expect_int.",
-    "clamp": "min(max(...)) turns NaN into full reward. Verdict.failing refuses it; check the value instead.",
-    "set": "comparing sets forgets how often a thing occurs. Use verify.text.bag_f1, or compare sorted lists.",
-    "in": "`in` on strings finds right answers inside wrong ones. Parse, then compare once.",
-    "endswith": "endswith/startswith accept anything before or after. Parse, then compare once.",
-    "all": "all() of nothing is true. Test that there is something to check in the same expression.",
-    "eval": "eval/exec/compile run what the policy wrote. Parse it.",
-    "random": "a verifier draws nothing and reads no clock: the same evidence gives the same verdict.",
-}
+from polyathlon.inspect.smells import WHY, smells_of
 
 
 @dataclass(frozen=True, slots=True)
 class Smell:
-    """One doubtful expression: the rule, the line in its file, and the source of it."""
+    """One doubtful expression: the rule, the file where it is not the verifier's own, the line in it, its source."""
 
     rule: str
     line: int
     source: str
+    file: str = ""
 
     @property
     def text(self) -> str:
-        return (
-            f"line {self.line}: `{self.source}`: {WHY[self.rule]} If it is sound, end the line with `# sound: reason`."
-        )
+        where = f"{self.file} line {self.line}" if self.file else f"line {self.line}"
+        return f"{where}: `{self.source}`: {WHY[self.rule]} If it is sound, end the line with `# sound: reason`."
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A module's source: what it defines at its top, and where the names come from that it imports."""
+
+    name: str
+    lines: Sequence[str]
+    defined: dict[str, ast.stmt]
+    imported: dict[str, tuple[str, str]]
+
+    @classmethod
+    def read(cls, text: str, name: str) -> _Source:
+        tree = ast.parse(text)
+        defined = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+        imported = {
+            alias.asname or alias.name: (node.module, alias.name)
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level
+            for alias in node.names
+        }
+        return cls(name, text.splitlines(), dict(defined), imported)
 
 
 def lint_domain(domain: Domain) -> list[Smell]:
-    """Return the smells in the source of the domain's verifier and of what it calls in its own module."""
+    """Return the smells in the source of the domain's verifier and of what it names in its own package."""
     verifier = type(domain.verifier)
     module = inspect.getmodule(verifier)
     spec = importlib.util.find_spec(module.__name__) if module is not None else None
     if module is None or spec is None or spec.origin is None:
         return []
-    return lint_source(inspect.getsource(module), verifier.__name__)
+    return _reached(_Source.read(inspect.getsource(module), module.__name__), verifier.__name__)
 
 
 def lint_source(source: str, class_name: str) -> list[Smell]:
-    """Return the smells of class `class_name` in `source`, in line order."""
-    tree = ast.parse(source)
-    lines = source.splitlines()
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    todo: list[ast.AST] = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == class_name]
-    seen: set[str] = set()
-    smells: list[Smell] = []
+    """Return the smells of class `class_name` in `source`, in line order; imports are not followed."""
+    return _reached(_Source.read(source, ""), class_name)
+
+
+def lint_files(paths: Sequence[Path]) -> list[Smell]:
+    """Return the smells on every line of the modules at `paths`."""
+    found: list[Smell] = []
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        found += [Smell(*smell, path.name) for smell in smells_of(ast.parse(text), lines)]
+    return found
+
+
+def _reached(first: _Source, class_name: str) -> list[Smell]:
+    sources: dict[str, _Source | None] = {first.name: first}
+    todo = [(first.name, class_name)]
+    seen = {*todo}
+    found: list[Smell] = []
     while todo:
-        node = todo.pop()
-        smells.extend(_smells(node, lines))
-        for name in sorted(_called(node) & set(functions) - seen):
-            seen.add(name)
-            todo.append(functions[name])
-    return sorted(smells, key=lambda smell: smell.line)
-
-
-def _called(node: ast.AST) -> set[str]:
-    return {inner.id for inner in ast.walk(node) if isinstance(inner, ast.Name)}
-
-
-def _smells(node: ast.AST, lines: list[str]) -> Iterator[Smell]:
-    guarded = {id(part) for inner in ast.walk(node) if isinstance(inner, ast.BoolOp) for part in inner.values[1:]}
-    for inner in ast.walk(node):
-        rule = _rule(inner)
-        if rule == "all" and id(inner) in guarded:
+        name, wanted = todo.pop()
+        source = sources[name]
+        node = source.defined.get(wanted) if source is not None else None
+        if source is None or node is None:
             continue
-        if rule and isinstance(inner, ast.expr) and not _excused(inner, lines):
-            yield Smell(rule, inner.lineno, ast.unparse(inner)[:80])
+        file = "" if source is first else f"{source.name.rpartition('.')[2]}.py"
+        found += [Smell(*smell, file) for smell in smells_of(node, source.lines)]
+        for reached in sorted(set(_named(node, source, first.name)) - seen):
+            seen.add(reached)
+            todo.append(reached)
+            if reached[0] not in sources:
+                sources[reached[0]] = _found(reached[0])
+    return sorted(found, key=lambda smell: (smell.file, smell.line))
 
 
-def _excused(node: ast.expr, lines: list[str]) -> bool:
-    return any("# sound:" in line for line in lines[node.lineno - 1 : (node.end_lineno or node.lineno)])
+def _named(node: ast.AST, source: _Source, first: str) -> Iterator[tuple[str, str]]:
+    """Yield (module, name) of what `node` names: of its own module, and of modules that share its top package."""
+    package = first.partition(".")[0]
+    for inner in ast.walk(node):
+        if not isinstance(inner, ast.Name):
+            continue
+        if inner.id in source.defined:
+            yield source.name, inner.id
+        module, name = source.imported.get(inner.id, ("", ""))
+        if first and module.partition(".")[0] == package != "polyathlon":
+            yield module, name
 
 
-def _rule(node: ast.AST) -> str:
-    if isinstance(node, ast.Call):
-        return _call_rule(node)
-    if isinstance(node, ast.Compare):
-        return _compare_rule(node)
-    return ""
-
-
-def _call_rule(node: ast.Call) -> str:
-    if isinstance(node.func, ast.Attribute):
-        if node.func.attr in ("endswith", "startswith"):
-            return "endswith"
-        root = ast.unparse(node.func)
-        return "random" if root.startswith(("time.", "random.", "np.random.", "datetime.now", "datetime.today")) else ""
-    if not isinstance(node.func, ast.Name):
-        return ""
-    name = node.func.id
-    if name in ("eval", "exec", "compile"):
-        return "eval"
-    if name == "float":
-        return "float"
-    if name == "int" and node.args and not isinstance(node.args[0], ast.Compare | ast.BoolOp):
-        return "int"
-    if name in ("min", "max") and any(_is_call(arg, "max" if name == "min" else "min") for arg in node.args):
-        return "clamp"
-    return "all" if name == "all" else ""
-
-
-def _compare_rule(node: ast.Compare) -> str:
-    sides = [node.left, *node.comparators]
-    if any(isinstance(op, ast.Eq | ast.NotEq) for op in node.ops) and any(_is_set(side) for side in sides):
-        return "set"
-    if any(isinstance(op, ast.In | ast.NotIn) for op in node.ops) and not _is_container(node.comparators[-1]):
-        return "in"
-    return ""
-
-
-def _is_call(node: ast.AST, name: str) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
-
-
-def _is_set(node: ast.AST) -> bool:
-    return _is_call(node, "set") or isinstance(node, ast.SetComp)
-
-
-def _is_container(node: ast.AST) -> bool:
-    """Whether `in` is about members here: a display, a comprehension, or a name in capitals (a constant table)."""
-    if isinstance(node, ast.Tuple | ast.List | ast.Set | ast.Dict | ast.SetComp | ast.ListComp | ast.DictComp):
-        return True
-    return isinstance(node, ast.Name) and node.id.isupper()
+def _found(module: str) -> _Source | None:
+    """Return the source of `module`, None where it has none to read."""
+    spec = importlib.util.find_spec(module)
+    if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
+        return None
+    return _Source.read(Path(spec.origin).read_text(encoding="utf-8"), module)

@@ -66,6 +66,6 @@ def _read(line: str) -> Ran:
     """Read a line of the server, or one that a command forged: then it is a run that failed."""
     try:
         _, status, output = line.split(" ")
-        return Ran(int(status), bytes.fromhex(output))
+        return Ran(int(status), bytes.fromhex(output))  # sound: caught below
     except ValueError:
         return Ran(126, b"")

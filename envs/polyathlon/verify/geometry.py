@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# sound everywhere, float: the kernel's own numbers, no text
+# sound everywhere, int: the kernel's own numbers, no text
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias

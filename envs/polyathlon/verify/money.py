@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import math
-import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
 from polyathlon.canonical import Json
+from polyathlon.verify.grammar import Negative, NumberGrammar
 
 MAX_CHARS = 40
 LARGEST = 10**15
-_SPACES = ("\u00a0", "\u202f", "\u2009")
-_MINUS = ("\u2212", "\u2013", "\ufe63", "\uff0d")
+_NEGATIVES: Mapping[str, Negative] = {"-{}": "minus", "{}-": "trailing", "({})": "brackets"}
 
 
 @dataclass(frozen=True, slots=True)
 class NumberStyle:
-    """How a document writes numbers: its decimal mark, and what groups thousands ("" for nothing).
+    """How a document writes numbers: its decimal mark, and what groups thousands ("" for nothing), as `NumberGrammar`.
 
     `negative` is a pattern with one `{}`: "-{}", "{}-" or the accountant's "({})".
     """
@@ -50,30 +51,30 @@ def write_money(minor: int, style: NumberStyle = PLAIN, *, places: int = 2) -> s
     whole, part = divmod(abs(minor), 10**places)
     grouped = f"{whole:,}".replace(",", style.group)
     text = grouped if places == 0 else f"{grouped}{style.decimal}{part:0{places}d}"
-    return style.negative.format(text) if minor < 0 else text
+    return style.negative.format(text) if minor < 0 else text  # sound: a pattern of the style, never a text of a policy
 
 
 def round_half_up(value: Fraction, places: int = 0) -> Fraction:
-    """Return `value` rounded to `places` decimals, halves away from zero: 2.5 is 3 and -2.5 is -3."""
-    scaled = abs(value) * 10**places
+    """Return `value` rounded to `places` decimals, halves away from zero: 2.5 is 3 and -2.5 is -3.
+
+    A negative `places` rounds to tens, hundreds and so on.
+    """
+    unit = Fraction(10) ** -places
+    scaled = abs(value) / unit
     whole = (2 * scaled.numerator + scaled.denominator) // (2 * scaled.denominator)
-    return Fraction(whole if value >= 0 else -whole, 10**places)
+    return (whole if value >= 0 else -whole) * unit
+
+
+@functools.lru_cache(maxsize=64)
+def _grammar(style: NumberStyle) -> NumberGrammar:
+    return NumberGrammar(
+        forms=frozenset({"decimal"}),
+        decimal=style.decimal,
+        group=style.group,
+        negatives=(_NEGATIVES[style.negative],),
+    )
 
 
 def _read_text(text: str, style: NumberStyle) -> Fraction | None:
-    body = text.strip()
-    for space in _SPACES:
-        body = body.replace(space, " ")
-    for minus in _MINUS:
-        body = body.replace(minus, "-")
-    head, _, tail = style.negative.partition("{}")
-    negative = len(body) > len(head) + len(tail) and body.startswith(head) and body.endswith(tail)
-    if negative:
-        body = body[len(head) : len(body) - len(tail)].strip()
-    grouped = rf"|[0-9]{{1,3}}(?:{re.escape(style.group)}[0-9]{{3}})+" if style.group else ""
-    match = re.fullmatch(rf"([0-9]+{grouped})(?:{re.escape(style.decimal)}([0-9]+))?", body)
-    if match is None:
-        return None
-    whole = match[1].replace(style.group, "") if style.group else match[1]
-    value = Fraction(f"{whole}.{match[2] or 0}")
-    return None if value >= LARGEST else -value if negative else value
+    value = _grammar(style).value(text)
+    return None if value is None or abs(value) >= LARGEST else value

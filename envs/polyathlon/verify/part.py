@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# sound everywhere, in: keys of objects and tables, by name
 import functools
 import math
 import operator

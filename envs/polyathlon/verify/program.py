@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# sound everywhere, endswith: a nonce and a case's number, in a frame of our own
 import re
 import secrets
 from collections.abc import Sequence
@@ -37,7 +38,7 @@ class Case:
 def only_code(text: str) -> str | None:
     """Return the code of `text`: what its one fenced block holds, else the whole of it. None when there are two."""
     blocks = _FENCE.findall(text)
-    if len(blocks) > 1 or (not blocks and "```" in text):
+    if len(blocks) > 1 or (not blocks and "```" in text):  # sound: a fence that is open
         return None
     return str(blocks[0]) if blocks else text
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+# sound everywhere, endswith: a database's number, in a frame of our own
+import itertools
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeAlias
@@ -23,6 +25,7 @@ Database: TypeAlias = "Mapping[str, Sequence[Row]]"
 MAX_QUERY_CHARS = 6_000
 MAX_ROWS = 400
 MAX_STEPS = 3_000_000
+MAX_COLUMN_ORDERS = 5_000
 MAX_RESULT_BYTES = 30 * 2**10
 QUERY_TIMEOUT_S = 30.0
 MEMORY_BYTES = 192 * 2**20
@@ -37,6 +40,14 @@ class Result:
 
     rows: tuple[Row, ...] | None
     error: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A row of a ranking, and the values that its place follows from."""
+
+    key: Row
+    row: Row
 
 
 def run_query(room: Room, query: str, *, schema: Sequence[str], databases: Sequence[Database]) -> tuple[Result, ...]:
@@ -109,6 +120,53 @@ def same_rows(got: Sequence[Row], wanted: Sequence[Row], *, ordered: bool) -> bo
     return mine == theirs if ordered else Counter(mine) == Counter(theirs)
 
 
+def same_up_to_columns(got: Sequence[Row], wanted: Sequence[Row], *, ordered: bool) -> bool:
+    """Return whether two results hold the same rows with the columns in some order: where the question names none.
+
+    One order of columns for all rows. Columns of wanted that hold the same values throughout are interchangeable; more
+    than 5,000 orders that the columns' own values allow are not tried, and are another result.
+    """
+    widths = {len(row) for row in (*got, *wanted)}
+    if len(got) != len(wanted) or len(widths) > 1:
+        return False
+    mine, theirs = list(zip(*got, strict=True)), list(zip(*wanted, strict=True))
+    bags = [Counter(map(_cell_key, column)) for column in mine]
+    choices = [[k for k, bag in enumerate(bags) if bag == Counter(map(_cell_key, column))] for column in theirs]
+    orders = itertools.islice(_orders(choices, [tuple(map(_cell_key, column)) for column in mine]), MAX_COLUMN_ORDERS)
+    return any(same_rows([[row[k] for k in order] for row in got], wanted, ordered=ordered) for order in orders)
+
+
+def same_ranking(got: Sequence[Row], ranking: Sequence[Ranked], *, limit: int | None = None) -> bool:
+    """Return whether `got` is a right ranking: rows with equal keys in any order, any of them where `limit` cuts a tie.
+
+    `ranking` holds all rows in the order that was asked, each with its sort key, before any LIMIT.
+    """
+    size = len(ranking) if limit is None else min(limit, len(ranking))
+    if len(got) != size:
+        return False
+    at = 0
+    for _, group in itertools.groupby(ranking, key=lambda one: row_key(one.key)):
+        tied = Counter(row_key(one.row) for one in group)
+        here = Counter(row_key(row) for row in got[at : at + tied.total()])
+        if here - tied:
+            return False
+        at += tied.total()
+    return True
+
+
+def own_ranking(connection: sqlite3.Connection, query: str, *, num_keys: int) -> tuple[Ranked, ...]:
+    """Return the rows of a query of our own without LIMIT, whose last `num_keys` columns are what it is ordered by.
+
+    Raises:
+        DomainError: the query does not run, or gives fewer columns.
+
+    """
+    rows = own_rows(connection, query)
+    if any(len(row) <= num_keys for row in rows) or num_keys < 1:
+        raise DomainError(f"A ranking needs columns before its {num_keys} keys, and one key at least: {query}")
+    return tuple(Ranked(row[-num_keys:], row[:-num_keys]) for row in rows)
+
+
 def row_f1(got: Sequence[Row], wanted: Sequence[Row]) -> float:
     """Return the F1 of two results as multisets of rows, in [0, 1]; 0 where either is empty."""
     mine, theirs = Counter(map(row_key, got)), Counter(map(row_key, wanted))
@@ -116,9 +174,27 @@ def row_f1(got: Sequence[Row], wanted: Sequence[Row]) -> float:
     return 0.0 if hits == 0 else 2 * hits / (mine.total() + theirs.total())
 
 
+def _cell_key(value: Json) -> str:
+    return row_key([value])
+
+
+def _orders(choices: Sequence[Sequence[int]], columns: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, ...]]:
+    """Yield each way to take one of `choices` for every place, none twice, equal columns in one order only."""
+    if not choices:
+        yield ()
+        return
+    tried: set[tuple[str, ...]] = set()
+    for first in choices[0]:
+        if columns[first] not in tried:  # sound: a set of whole columns
+            tried.add(columns[first])
+            rest = [[k for k in each if k != first] for each in choices[1:]]
+            yield from ((first, *order) for order in _orders(rest, columns))
+
+
 def _plain(value: Json) -> Json:
     if type(value) is float:
-        return int(value) if value.is_integer() and abs(value) < 2**53 else f"(float){value:.9g}"
+        whole = value.is_integer() and abs(value) < 2**53
+        return int(value) if whole else f"(float){value:.9g}"  # sound: a whole float
     return value
 
 

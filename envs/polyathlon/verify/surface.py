@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# sound everywhere, float: numpy's own numbers, no text
+# sound everywhere, int: numpy's own numbers, no text
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -130,7 +132,7 @@ def count_defects(mesh: Mesh) -> Defects:
     for (a, b), times in directed.items():
         undirected[min(a, b), max(a, b)] += times
     winding = sum(times == 2 and directed[edge] != 1 for edge, times in undirected.items())
-    closed = all(times == 2 for times in undirected.values()) and winding == 0
+    closed = winding == 0 and all(times == 2 for times in undirected.values())
     return Defects(
         open_edges=sum(times == 1 for times in undirected.values()),
         crowded_edges=sum(times > 2 for times in undirected.values()),

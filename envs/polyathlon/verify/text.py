@@ -47,6 +47,11 @@ def same_value(left: Json, right: Json) -> bool:
     return canonical_json(left) == canonical_json(right)
 
 
+def same_bag(got: Iterable[str], wanted: Iterable[str]) -> bool:
+    """Return whether two bags hold the same strings, each as often: [1, 1, 81] is not [1, 81]."""
+    return Counter(got) == Counter(wanted)
+
+
 def bag_f1(got: Iterable[str], wanted: Iterable[str]) -> float:
     """Return the F1 of two bags of strings, in [0, 1]: a thing twice counts twice. Both empty is 0, not 1."""
     mine, theirs = Counter(got), Counter(wanted)

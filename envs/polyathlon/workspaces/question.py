@@ -7,10 +7,9 @@ from typing import cast
 
 from polyathlon.domain import Evidence, Observation, Task, ToolSpec, WorkspaceState
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.answers import CLOSE, OPEN, AnswerForm
 
-OPEN = "<answer>"
-CLOSE = "</answer>"
-MAX_ANSWER_CHARS = 100_000
+FORM = AnswerForm(places=("tag", "bare"))
 INSTRUCTIONS = (
     "Reply with the answer alone, in the form the question asks for. If you reason first, put the final answer, and "
     "only it, inside one <answer></answer>."
@@ -22,16 +21,7 @@ def final_answer(message: str) -> str | None:
 
     None when there are two answers, a tag without its partner, or more than 100,000 characters.
     """
-    if len(message) > MAX_ANSWER_CHARS:
-        return None
-    opens, closes = message.count(OPEN), message.count(CLOSE)
-    if opens == 0 and closes == 0:
-        return message.strip()
-    if opens != 1 or closes != 1:
-        return None
-    before, _, rest = message.partition(OPEN)
-    inside, closing, _ = rest.partition(CLOSE)
-    return inside.strip() if closing and CLOSE not in before else None
+    return FORM.read(message)
 
 
 class QuestionWorkspace:
