@@ -7,7 +7,7 @@ ARGS ?=
 # What domains run inside the sandbox (a C compiler, make, an interpreter), by Debian's names.
 DEBIAN := gcc libc6-dev make gzip gawk findutils procps sqlite3
 
-.PHONY: train test check bench format system clean
+.PHONY: train test check inspect bench format system clean
 
 train: $(VENV)/train.done system
 	$(PY) -m polyathlon train $(ARGS)
@@ -21,6 +21,9 @@ check: $(VENV)/dev.done system
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 	$(PY) -m pytest -q
+
+inspect: $(VENV)/train.done system
+	$(PY) -m polyathlon check --stale $(ARGS)
 
 bench: $(VENV)/dev.done system
 	for name in registry environment sandbox snapshots trainer; do $(PY) benchmarks/$$name.py || exit 1; done

@@ -8,7 +8,6 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-INSPECT = ROOT / "envs" / "polyathlon" / "inspect"
 
 
 def load(path: Path) -> ModuleType:
@@ -75,40 +74,61 @@ def test_the_page_on_training_gives_the_constants_of_the_code() -> None:
 def inspection_rows(columns: int) -> list[list[str]]:
     lines = (DOCS / "inspection.md").read_text(encoding="utf-8").splitlines()
     rows = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines if line.startswith("| ")]
-    return [row for row in rows if len(row) == columns and row[0] not in ("---", "check", "planted fault")]
+    return [row for row in rows if len(row) == columns and row[0] not in ("---", "check", "grade", "planted fault")]
 
 
-def test_the_page_on_inspection_names_every_check() -> None:
-    source = "".join(path.read_text(encoding="utf-8") for path in sorted(INSPECT.glob("*.py")))
-    checks = set(re.findall(r'CheckResult\(\s*"([^"]+)"', source))
-    assert {row[0] for row in inspection_rows(4)} == checks
+def test_the_tables_of_checks_are_those_of_the_rules() -> None:
+    page = (DOCS / "inspection.md").read_text(encoding="utf-8")
+    assert load(DOCS / "make_checks.py").written(page) == page, "run python docs/make_checks.py"
+
+
+def test_the_page_on_inspection_names_every_check_with_its_thresholds() -> None:
+    from polyathlon.inspect.checks import CHECKS
+
+    rows = {row[0].split()[0]: row[2:] for row in inspection_rows(7)}
+    assert set(rows) == {rule for check in CHECKS for rule in check.answers}
+    assert rows["U01"] == ["≥ 0.98", "≥ 0.95", "≥ 0.8", "quarantine", "1"]
+    assert rows["C05"] == ["≤ 0", "≤ 0", "", "bronze", "0"]
 
 
 def test_the_page_on_inspection_names_every_planted_fault_and_its_check() -> None:
     faults: dict[str, Any] = load(ROOT / "tests" / "envs" / "inspect" / "test_planted_faults.py").FAULTS
-    rows = {row[0].split("`")[1]: row[1] for row in inspection_rows(2)}
+    rows = {row[0].split("`")[1]: row[1] for row in inspection_rows(2) if row[0].startswith("`")}
     assert rows == faults
 
 
-def test_the_page_on_inspection_gives_the_thresholds_of_the_code() -> None:
-    from polyathlon.inspect import inspector, play, rewards, tasks
+def test_the_page_on_inspection_names_every_grade_and_every_part_of_a_certificate() -> None:
+    import polyathlon
+    from polyathlon.inspect.binding import bind
+    from polyathlon.inspect.closure import Sources
+    from polyathlon.inspect.grade import Grade
+
+    grades = [row[0] for row in inspection_rows(2) if not row[0].startswith("`")]
+    assert grades == [grade.word for grade in sorted(Grade, reverse=True)]
+    parts = bind(next(iter(polyathlon.registry().entries.values())), (), Sources()).parts
+    assert {row[0] for row in inspection_rows(3)} - {"part"} == set(parts)
+
+
+def test_the_page_on_inspection_gives_the_numbers_of_the_code() -> None:
+    from polyathlon.inspect import blindness, depth, play, rewards, survival, tasks
     from polyathlon.inspect.hostile import hostile_texts
 
-    page = (DOCS / "inspection.md").read_text(encoding="utf-8")
+    page = " ".join((DOCS / "inspection.md").read_text(encoding="utf-8").split())
     num_hostile = sum(1 for _ in hostile_texts())
     for said in (
-        f"# {inspector.DEFAULT_SEEDS} tasks a level",
+        f"# {depth.PROOF_SEEDS} tasks a level",
+        f"# {depth.SMOKE_SEEDS} tasks a level",
         f"first {play.NUM_ATTEMPT_SEEDS} of a level",
-        f"first {inspector.DEFAULT_SEEDS // play.SANDBOX_ATTEMPTS_ONE_IN} of {inspector.DEFAULT_SEEDS}:",
+        f"first {depth.PROOF_SEEDS // play.SANDBOX_ATTEMPTS_ONE_IN} of {depth.PROOF_SEEDS}:",
+        f"at least {rewards.MIN_REFERENCES} tasks in all",
         f"fewer than {rewards.MIN_DISTRACTORS} kinds",
         f"fewer than {rewards.MIN_EXPLOITS} kinds",
-        f"plus {rewards.MEAN_SLACK} for chance",
-        f"over {rewards.HOSTILE_CPU_S:g} s of CPU, or {rewards.HOSTILE_WALL_S:g} s on the clock",
+        f"there are {blindness.MIN_FOR_BOUND} cases or more",
+        f"no more than {blindness.MAX_UPPER_BOUND} above it",
+        f"over {survival.HOSTILE_CPU_S:g} s of CPU, or {survival.HOSTILE_WALL_S:g} s on the clock",
         f"{num_hostile} texts",
         f"{tasks.NUM_UNIQUE_DRAWS:,} train draws",
         f"the first {tasks.NUM_SANDBOX_RENDERED} of them",
-        f"under {tasks.MIN_UNIQUE_SHARE:.0%} different",
-        f"lift above {tasks.MAX_LIFT:.0%}",
         f"shorter than {tasks.MIN_LEAK_CHARS} characters",
         f"{tasks.SHINGLE_CHARS}-character shingles",
         f"{tasks.NEAR_DUPLICATE} or more",

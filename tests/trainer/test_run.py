@@ -133,7 +133,12 @@ def test_the_tiny_policy_goes_through_a_whole_run_and_its_report(tmp_path: Path)
     folder = tmp_path / "run"
     command = "from polyathlon.cli import main; main()"
     settings = (f"out={folder}", "sft.steps=4", "rl.steps=2", "rl.groups_per_step=4", "eval.prompts=2")
-    more = ("eval.guard_prompts=2", "domains.include=[toys/*]", "workers.count=2", "device=cpu")
+    more = (
+        "eval.guard_prompts=2",
+        "domains.include=[toys/toy.copy-v1, toys/toy.next-v1]",
+        "workers.count=2",
+        "device=cpu",
+    )
     sets = [word for setting in (*settings, *more) for word in ("--set", setting)]
     done = subprocess.run(
         [sys.executable, "-c", command, "train", *sets],

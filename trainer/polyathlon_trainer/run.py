@@ -22,7 +22,7 @@ from polyathlon_trainer.learning import models
 from polyathlon_trainer.learning.models import TINY, PolicySettings
 from polyathlon_trainer.learning.protocol import Policy
 from polyathlon_trainer.learning.recipe import HF_RECIPE, Recipe, TrustRules
-from polyathlon_trainer.mixture import choose_domains
+from polyathlon_trainer.mixture import Mixture, choose_domains
 from polyathlon_trainer.observe.live import Progress
 from polyathlon_trainer.observe.recorder import Mark, Recorder
 from polyathlon_trainer.observe.records import EndRecord, RunRecord, Stage
@@ -123,7 +123,8 @@ def _run(
         )
         rules = CrewRules(_num_workers(config), config.workers.step_limit_s, config.workers.episode_limit_s)
         crew = stack.enter_context(Crew(rules, log_folder=folder / "workers"))
-        usable = usable_domains(choose_domains(config.domains, registry(), model=config.model), crew)
+        mixture = choose_domains(config.domains, registry(), model=config.model)
+        usable = usable_domains(mixture.cards, crew)
         policy = build(config)
         if checkpoint is not None:
             policy.learner.load_state_dict(checkpoint.learner)
@@ -142,7 +143,7 @@ def _run(
         )
         stack.callback(run.close)
         run.start_clock()
-        _announce(run, usable, resumed=checkpoint is not None, lengths=lengths)
+        _announce(run, mixture, usable, resumed=checkpoint is not None, lengths=lengths)
         return _walk(run)
 
 
@@ -180,15 +181,17 @@ def _one_stage(run: Running) -> None:
     assert run.state.stage in (exam_of(stage), END)
 
 
-def _announce(run: Running, usable: Usable, *, resumed: bool, lengths: dict[str, Length]) -> None:
-    """Write the run's first row, or that it goes on; and say which domains are left out."""
+def _announce(run: Running, mixture: Mixture, usable: Usable, *, resumed: bool, lengths: dict[str, Length]) -> None:
+    """Write the run's first row, or that it goes on; and say which domains are left out, or take part in part."""
     if resumed:
         run.note(f"Resumed at {run.state.stage}, step {run.state.step}.")
     else:
         steps = {stage: length.steps for stage, length in lengths.items() if length.steps is not None}
         ids = tuple(card.id for card in run.cards)
         run.recorder.write(RunRecord(run.policy.name, run.config.seed, ids, steps, run.config.device))
-    for domain_id, problem in usable.left_out.items():
+    for domain_id, note in mixture.notes.items():
+        run.note(f"{domain_id} {note}.", domain_id=domain_id)
+    for domain_id, problem in {**mixture.left_out, **usable.left_out}.items():
         run.note(f"{domain_id} is left out: {problem}", domain_id=domain_id)
 
 

@@ -1,27 +1,30 @@
-"""`polyathlon check`: run the inspection, print the grades and what holds them down."""
+"""`polyathlon check`: run the inspection, print the grades and what holds them down, and certify them."""
 
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from contextlib import closing
-from typing import Annotated, Self, cast
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, cast
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from polyathlon.canonical import Json
+from polyathlon.cli.inspection_bar import InspectionBar
 from polyathlon.cli.table import print_json, print_rows
-from polyathlon.inspect.depth import PROOF_SEEDS, SMOKE_SEEDS, Depth
+from polyathlon.inspect.certifying import drawn_otherwise, write_certificates
+from polyathlon.inspect.depth import PROOF, PROOF_SEEDS, SMOKE_SEEDS, USUAL, Depth
 from polyathlon.inspect.finding import MAX_EXAMPLES, Inspection
 from polyathlon.inspect.grade import TRAINABLE, Grade
-from polyathlon.inspect.inspector import Begun
+from polyathlon.inspect.kept import CACHE, cache_folder, forget
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.reasons import reasons_of
 from polyathlon.inspect.rule import Tier
-from polyathlon.inspect.side_by_side import cost_of, inspect_domains
+from polyathlon.inspect.side_by_side import inspect_domains
+from polyathlon.inspect.standing import Standing, standings
 from polyathlon.inspect.written import record_of
 from polyathlon.registration import registry
 
@@ -30,81 +33,139 @@ def check(  # noqa: PLR0913  # each is a flag of the command line
     domain_ids: Annotated[list[str] | None, typer.Argument(help="Ids to inspect.")] = None,
     *,
     all_domains: Annotated[bool, typer.Option("--all", help="Every domain in force.")] = False,
-    tier: Annotated[int, typer.Option(min=0, max=2, help="0 reads, 1 plays, 2 is everything.")] = 1,
-    seeds: Annotated[int, typer.Option(min=2, help="Tasks a level.")] = PROOF_SEEDS,
-    smoke: Annotated[bool, typer.Option("--smoke", help="A few tasks a level: quick, and no proof.")] = False,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Verify certificates; inspect what has none that fits. Without ids: all.")
+    ] = False,
+    certify: Annotated[bool, typer.Option("--certify", help="Write certificates of what is found.")] = False,
+    tier: Annotated[
+        int | None, typer.Option(min=0, max=2, help="0 reads, 1 plays, 2 is everything. [1; to certify 2]")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(min=2, help=f"Tasks a level. [{PROOF_SEEDS}]")] = None,
+    smoke: Annotated[bool, typer.Option("--smoke", help=f"{SMOKE_SEEDS} tasks a level: quick, and no proof.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Domains at a time.")] = os.cpu_count() or 1,
+    cache: Annotated[
+        Path | None, typer.Option(metavar="DIR", help=f"Where results are kept, else {CACHE}, else the user's cache.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Look at everything anew, whatever is kept.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Inspect domains: the reference must solve, and nothing else may pay. Exit 1 when one is below silver."""
     known = registry()
     named = [known.entry(domain_id).id for domain_id in domain_ids or []]
-    ids = list(known.entries if all_domains else dict.fromkeys(named))
+    ids = list(known.entries if all_domains or (stale and not named) else dict.fromkeys(named))
     if not ids:
         raise ValueError("Nothing to inspect. Name ids, or say --all.")
-    depth = Depth(SMOKE_SEEDS if smoke else seeds, cast(Tier, tier))
+    depth = _depth(tier, seeds, smoke=smoke, usual=PROOF if certify or stale else USUAL)
+    if certify and not depth.proves:
+        raise ValueError(
+            f"{depth.num_seeds} tasks a level at tier {depth.tier} prove nothing, so nothing was inspected. Certify "
+            f"from {PROOF_SEEDS} or more at tier 2, which is what --certify does by itself."
+        )
+    folder = cache or cache_folder()
+    sound = _verify(ids) if stale else []
+    todo = [domain_id for domain_id in ids if domain_id not in {standing.domain_id for standing in sound}]
+    if fresh:
+        for domain_id in todo:
+            forget(folder, domain_id)
+    outcome = Outcome(tuple(sound), tuple(_inspect(todo, depth, num_jobs=jobs, cache=folder)))
+    if json:
+        print_json(outcome.records())
+    else:
+        _print(outcome)
+    if certify:
+        _certify(outcome.inspections)
+    raise typer.Exit(1 if outcome.below else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a command came to: certificates that were verified, and inspections, in the order they were asked for."""
+
+    verified: tuple[Standing, ...]
+    inspections: tuple[Inspection, ...]
+
+    @property
+    def below(self) -> list[str]:
+        """The domains that are not fit to train on."""
+        graded = [(standing.domain_id, standing.grade) for standing in self.verified]
+        graded += [(inspection.domain_id, inspection.grade) for inspection in self.inspections]
+        return [domain_id for domain_id, grade in graded if grade is None or grade < TRAINABLE]
+
+    def records(self) -> list[Json]:
+        """Return an object a domain; of a verified certificate, what it says."""
+        verified: list[Json] = [
+            {
+                "id": standing.domain_id,
+                "grade": standing.word,
+                "passed": standing.domain_id not in self.below,
+                "levels": [grade.word for grade in standing.levels],
+                "verified": True,
+            }
+            for standing in self.verified
+        ]
+        return [*verified, *(record_of(inspection) for inspection in self.inspections)]
+
+
+def _depth(tier: int | None, seeds: int | None, *, smoke: bool, usual: Depth) -> Depth:
+    if smoke and seeds is not None:
+        raise ValueError(f"--smoke is {SMOKE_SEEDS} tasks a level: leave out --seeds, or --smoke.")
+    num_seeds = SMOKE_SEEDS if smoke else seeds or usual.num_seeds
+    return Depth(num_seeds, usual.tier if tier is None else cast(Tier, tier))
+
+
+def _verify(ids: Sequence[str]) -> list[Standing]:
+    """Return how those of `ids` stand whose certificate fits the sources, and the tasks as they are drawn here."""
+    entries = [registry().entry(domain_id) for domain_id in ids]
+    found = standings(entries, cache=None)
+    _warn(*(note for standing in found.values() for note in standing.notes))
+    fit = [s for s in found.values() if s.grade is not None and not s.claimed and not s.stale]
+    otherwise = drawn_otherwise([registry().entry(standing.domain_id) for standing in fit])
+    for domain_id, standing in found.items():
+        why = otherwise.get(domain_id) or ("" if standing in fit else _unfit_text(standing))
+        if why:
+            _warn(f"{domain_id} is inspected anew: {why}")
+    return [standing for standing in fit if standing.domain_id not in otherwise]
+
+
+def _unfit_text(standing: Standing) -> str:
+    if standing.problem:
+        return standing.problem
+    if standing.grade is None:
+        return "it has no certificate."
+    if standing.claimed:
+        return f"its grade is its owner's claim ({standing.grade.word})."
+    return f"its certificate is stale: {', '.join(standing.changed)} changed."
+
+
+def _inspect(ids: Sequence[str], depth: Depth, *, num_jobs: int, cache: Path) -> list[Inspection]:
     inspections: list[Inspection] = []
     with (
-        _Progress(ids) as progress,
-        closing(inspect_domains(ids, depth=depth, num_jobs=jobs, tell=progress.begun)) as done,
+        InspectionBar(ids) as bar,
+        closing(inspect_domains(ids, depth=depth, num_jobs=num_jobs, cache=cache, tell=bar.hear)) as done,
     ):
         for inspection in done:
             inspections.append(inspection)
-            progress.done(inspection)
-    inspections.sort(key=lambda inspection: ids.index(inspection.domain_id))
-    if json:
-        print_json([record_of(inspection) for inspection in inspections])
-    else:
-        _print(inspections)
-    raise typer.Exit(0 if all(inspection.grade >= TRAINABLE for inspection in inspections) else 1)
+            bar.done(inspection)
+    return sorted(inspections, key=lambda inspection: ids.index(inspection.domain_id))
 
 
-class _Progress:
-    """A bar over all checks of all domains, on a terminal: what is under way, how much is done, the time left."""
-
-    def __init__(self, ids: Sequence[str]) -> None:
-        columns = (TextColumn("{task.fields[found]}"), BarColumn(20), TimeElapsedColumn(), TextColumn("left"))
-        self._rich = Progress(
-            *(*columns, TimeRemainingColumn(elapsed_when_finished=False), TextColumn("{task.description}")),
-            console=Console(stderr=True),
-            disable=not sys.stderr.isatty(),
-        )
-        self._num_domains = len(ids)
-        self._under_way: dict[str, str] = {}
-        self._finished: list[Inspection] = []
-        self._paid = dict.fromkeys(ids, 0.0)
-        self._bar = self._rich.add_task("starting", total=sum(map(cost_of, ids)), found=f"0/{len(ids)}")
-
-    def __enter__(self) -> Self:
-        self._rich.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._rich.stop()
-
-    def begun(self, word: Begun) -> None:
-        """Show that a check has begun; those before it are done."""
-        self._under_way[word.domain_id] = word.check
-        self._show(word.domain_id, word.share_done)
-
-    def done(self, inspection: Inspection) -> None:
-        """Show that a domain is done."""
-        self._under_way.pop(inspection.domain_id, None)
-        self._finished.append(inspection)
-        self._show(inspection.domain_id, 1.0)
-
-    def _show(self, domain_id: str, share: float) -> None:
-        cost = share * cost_of(domain_id)
-        step, self._paid[domain_id] = cost - self._paid.get(domain_id, 0.0), cost
-        num_below = sum(inspection.grade < TRAINABLE for inspection in self._finished)
-        found = f"{len(self._finished)}/{self._num_domains}"
-        found += f", {num_below} below {TRAINABLE.word}" if num_below else ""
-        words = "; ".join(f"{name.rpartition('/')[2]}: {check}" for name, check in self._under_way.items())
-        self._rich.update(self._bar, advance=step, description=words, found=found)
+def _certify(inspections: Sequence[Inspection]) -> None:
+    paths, problems = write_certificates(inspections)
+    _warn(*(f"Written: {path}" for path in paths), *problems)
 
 
-def _print(inspections: list[Inspection]) -> None:
+def _warn(*lines: str) -> None:
+    console = Console(stderr=True, soft_wrap=True)
+    for line in dict.fromkeys(lines):
+        console.print(line, style="yellow", markup=False, highlight=False)
+
+
+def _print(outcome: Outcome) -> None:
     rows: list[dict[str, Json]] = [
+        {"id": standing.domain_id, "grade": standing.word, "levels": levels_text(standing.levels), "cases": "certified"}
+        for standing in outcome.verified
+    ]
+    rows += [
         {
             "id": inspection.domain_id,
             "grade": inspection.grade.word,
@@ -112,13 +173,13 @@ def _print(inspections: list[Inspection]) -> None:
             "cases": inspection.num_cases,
             "seconds": round(inspection.wall_s, 1),
         }
-        for inspection in inspections
+        for inspection in outcome.inspections
     ]
-    below = [inspection.domain_id for inspection in inspections if inspection.grade < TRAINABLE]
+    below = outcome.below
     title = f"{len(rows) - len(below)} of {len(rows)} are {TRAINABLE.word} or better"
     print_rows(rows, columns=("id", "grade", "levels", "cases", "seconds"), title=title)
     out = Console(highlight=False, markup=False, soft_wrap=True)
-    for inspection in inspections:
+    for inspection in outcome.inspections:
         if inspection.grade < Grade.GOLD:
             _print_reasons(out, inspection)
     if below:
@@ -126,8 +187,8 @@ def _print(inspections: list[Inspection]) -> None:
 
 
 def levels_text(levels: Sequence[Grade]) -> str:
-    """Return the grades of levels in a few letters: "all", or the first letter of each grade, the easiest first."""
-    return "all" if len(set(levels)) < 2 else " ".join(f"{level}:{grade.word}" for level, grade in enumerate(levels))
+    """Return the grades of levels, the easiest first; nothing where they are all the same."""
+    return "" if len(set(levels)) < 2 else " ".join(f"{level}:{grade.word}" for level, grade in enumerate(levels))
 
 
 def _print_reasons(out: Console, inspection: Inspection) -> None:

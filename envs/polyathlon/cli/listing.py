@@ -11,6 +11,8 @@ from rich.console import Console
 from polyathlon.canonical import Json
 from polyathlon.cli.table import print_json, print_rows
 from polyathlon.drawing import TaskKey, draw_task
+from polyathlon.inspect.kept import cache_folder
+from polyathlon.inspect.standing import Standing, standings
 from polyathlon.plugins import Entry
 from polyathlon.registration import load_domain, registry
 
@@ -20,15 +22,21 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print JSON instead of a 
 def list_domains(
     pattern: Annotated[str, typer.Argument(help="Only ids that contain this.")] = "", *, json: JsonFlag = False
 ) -> None:
-    """List the domains in force, one row a domain, and name broken plugins."""
-    rows = [row_of(entry) for entry in registry().entries.values() if entry.id.find(pattern) >= 0]
+    """List the domains in force, one row a domain: the grade, and whether its certificate fits what is here now."""
+    entries = [entry for entry in registry().entries.values() if entry.id.find(pattern) >= 0]
+    found = standings(entries, cache=cache_folder())
+    rows = [{**row_of(entry), **_standing_of(found[entry.id])} for entry in entries]
     if json:
         print_json(rows)
         return
-    columns = ("id", "kind", "levels", "max_turns", "floor", "weight", "needs", "install")
+    columns = ("id", "grade", "stale", "kind", "levels", "max_turns", "floor", "weight", "needs", "install")
     print_rows(rows, columns=columns, title=f"{len(rows)} domains")
-    for fault in registry().faults:
-        Console(stderr=True).print(f"broken plugin {fault.plugin}: {fault.cause}", markup=False, style="red")
+    said = [line for standing in found.values() for line in (standing.problem, *standing.notes) if line]
+    for line in (
+        *dict.fromkeys(said),
+        *(f"broken plugin {fault.plugin}: {fault.cause}" for fault in registry().faults),
+    ):
+        Console(stderr=True, soft_wrap=True).print(line, markup=False, highlight=False, style="red")
 
 
 def show(
@@ -57,3 +65,13 @@ def row_of(entry: Entry) -> dict[str, Json]:
     """Return an entry as plain JSON: the keys of registry.yaml, the full id, and `family`."""
     row: dict[str, Json] = msgspec.to_builtins(entry.row)
     return {**row, "id": entry.id, "family": entry.row.family}
+
+
+def _standing_of(standing: Standing) -> dict[str, Json]:
+    """Return the keys of one domain's grade; no grade is null."""
+    return {
+        "grade": standing.word or None,
+        "stale": standing.stale,
+        "level_grades": [grade.word for grade in standing.levels],
+        "notes": [line for line in (standing.problem, *standing.notes) if line],
+    }

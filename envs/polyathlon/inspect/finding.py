@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from polyathlon.inspect.grade import Grade, least
-from polyathlon.inspect.rule import Rule
+from polyathlon.inspect.rule import Rule, Tier
 
 MAX_EXAMPLES = 3
 WHOLE = -1
@@ -87,17 +87,21 @@ def measured(
 class Inspection:
     """All checks of one domain at `num_seeds` tasks a level, up to `tier`.
 
-    `broken` says why it could not be inspected at all. `cpu_s` leaves sandboxes out.
-    `rewards` holds, by source ("reference", "blind", "mutant", "attack", "rewrite"), counts of rewards in 21 bins of
-    width 0.05 from 0 to 1, and as the 22nd the invalid ones.
+    `broken` says why it could not be inspected at all. `cpu_s` leaves sandboxes out. `parts` are hashes of what was
+    looked at. `waived` are ids of rules that someone answers for missing: they count as silver where they are worse,
+    unless the contract itself is broken, and the domain is not gold. `rewards` holds, by source ("reference", "blind",
+    "mutant", "attack", "rewrite"), counts of rewards in 21 bins of width 0.05 from 0 to 1, and as the 22nd the invalid
+    ones.
     """
 
     domain_id: str
     num_levels: int = 0
     num_seeds: int = 0
-    tier: int = 0
+    tier: Tier = 0
     results: tuple[CheckResult, ...] = ()
     rewards: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    waived: tuple[str, ...] = ()
+    parts: Mapping[str, str] = field(default_factory=dict)
     broken: str = ""
     wall_s: float = 0.0
     cpu_s: float = 0.0
@@ -105,15 +109,20 @@ class Inspection:
     @property
     def grade(self) -> Grade:
         """The least grade of its checks; quarantine when it could not be inspected."""
-        if self.broken:
-            return Grade.QUARANTINE
-        return least(result.grade for result in self.results)
+        return self._least([(result.check, result.grade) for result in self.results])
 
     def grade_at(self, level: int) -> Grade:
         """The least grade of its checks at `level`."""
+        return self._least([(result.check, result.grade_at(level)) for result in self.results])
+
+    def _least(self, grades: Iterable[tuple[str, Grade]]) -> Grade:
         if self.broken:
             return Grade.QUARANTINE
-        return least(result.grade_at(level) for result in self.results)
+        found = least(self._lifted(check, grade) for check, grade in grades)
+        return min(found, Grade.SILVER) if self.waived else found
+
+    def _lifted(self, check: str, grade: Grade) -> Grade:
+        return max(grade, Grade.SILVER) if check in self.waived and grade > Grade.REJECT else grade
 
     @property
     def levels(self) -> tuple[Grade, ...]:

@@ -15,7 +15,8 @@ def reasons_of(inspection: Inspection) -> tuple[str, ...]:
     if inspection.broken:
         return (f"could not be inspected: {inspection.broken}",)
     held = sorted((result for result in inspection.results if result.grade < Grade.GOLD), key=lambda r: r.grade)
-    return tuple(f"{result.grade.word}: {reason_of(result)}" for result in held)
+    waived = {check: " (waived)" for check in inspection.waived}
+    return tuple(f"{result.grade.word}: {reason_of(result)}{waived.get(result.check, '')}" for result in held)
 
 
 def reason_of(result: CheckResult) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable, Generator, Sequence
@@ -9,11 +10,12 @@ from dataclasses import dataclass
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
+from pathlib import Path
 
 from polyathlon.errors import PolyathlonError
 from polyathlon.inspect.depth import USUAL, Depth
 from polyathlon.inspect.finding import Inspection
-from polyathlon.inspect.inspector import Begun, inspect_domain
+from polyathlon.inspect.inspector import Begun, Noted, inspect_domain
 from polyathlon.inspect.lifeline import end_with_parent
 from polyathlon.registration import registry
 
@@ -44,24 +46,25 @@ def inspect_domains(
     *,
     depth: Depth = USUAL,
     num_jobs: int = 1,
-    tell: Callable[[Begun], None] = lambda begun: None,
+    cache: Path | None = None,
+    tell: Callable[[Begun | Noted], None] = lambda word: None,
 ) -> Generator[Inspection, None, None]:
     """Yield an inspection a domain as each is done, `num_jobs` at a time, the longest begun first.
 
-    Each runs in a fresh process, which ends when this generator or this process does. `tell` is called with what the
-    inspections under way have come to.
+    Each runs in a fresh process, which ends when this generator or this process does. Results are kept in the folder
+    `cache`. `tell` is called with what the inspections under way have come to.
     """
     waiting = sorted(domain_ids, key=cost_of, reverse=True)
     running: dict[Connection, _Running] = {}
     try:
         while waiting or running:
             while waiting and len(running) < num_jobs:
-                line, started = _start(waiting.pop(0), depth)
+                line, started = _start(waiting.pop(0), depth, cache)
                 running[line] = started
             for ready in connection.wait(list(running)):
                 assert isinstance(ready, Connection)
                 word = _word(ready, running[ready])
-                if isinstance(word, Begun):
+                if isinstance(word, Begun | Noted):
                     tell(word)
                     continue
                 process = running.pop(ready).process
@@ -75,21 +78,22 @@ def inspect_domains(
             left.close()
 
 
-def _start(domain_id: str, depth: Depth) -> tuple[Connection, _Running]:
+def _start(domain_id: str, depth: Depth, cache: Path | None) -> tuple[Connection, _Running]:
     line, theirs = _SPAWN.Pipe(duplex=False)
-    process = _SPAWN.Process(target=_work, args=(domain_id, depth, theirs, os.getpid()), name=domain_id)
+    process = _SPAWN.Process(target=_work, args=(domain_id, depth, cache, theirs, os.getpid()), name=domain_id)
     process.start()
     theirs.close()  # so that its death ends the line
     return line, _Running(domain_id, process)
 
 
-def _work(domain_id: str, depth: Depth, line: Connection, parent_pid: int) -> None:
+def _work(domain_id: str, depth: Depth, cache: Path | None, line: Connection, parent_pid: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends us
     end_with_parent(parent_pid)
-    line.send(inspect_domain(domain_id, depth=depth, tell=line.send))
+    with contextlib.suppress(BrokenPipeError):  # whoever asked was killed, and we end with it
+        line.send(inspect_domain(domain_id, depth=depth, cache=cache, tell=line.send))
 
 
-def _word(line: Connection, running: _Running) -> Begun | Inspection:
+def _word(line: Connection, running: _Running) -> Begun | Noted | Inspection:
     try:
         word = line.recv()
     except (EOFError, ConnectionResetError):
@@ -97,7 +101,7 @@ def _word(line: Connection, running: _Running) -> Begun | Inspection:
         return Inspection(
             running.domain_id, broken=f"the inspecting process ended early, exit code {running.process.exitcode}"
         )
-    assert isinstance(word, Begun | Inspection)
+    assert isinstance(word, Begun | Noted | Inspection)
     return word
 
 

@@ -21,6 +21,7 @@ def record_of(inspection: Inspection) -> dict[str, Json]:
         "reasons": list(reasons_of(inspection)),
         "num_seeds": inspection.num_seeds,
         "tier": inspection.tier,
+        "waived": list(inspection.waived),
         "broken": inspection.broken,
         "results": [result_record(result) for result in inspection.results],
         "rewards": {source: list(counts) for source, counts in inspection.rewards.items()},

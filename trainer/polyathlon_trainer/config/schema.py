@@ -22,6 +22,9 @@ TINY_LEVELS = 1
 class DomainChoice(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which domains, and how much of each. Patterns are ids with `*`; the namespace may be left out for built-ins.
 
+    A pattern takes what is certified silver or gold, up to the first level that is not; a domain whose id is written
+    out, in `include` or with a weight, takes part whatever its grade.
+
     `weights` override the registry's, by pattern; the last that fits counts, and 0 leaves a domain out. `levels` is how
     many levels each domain takes part with, from the easiest: by default all, and one for the model `tiny`, which
     learns no more than that in ten minutes.
