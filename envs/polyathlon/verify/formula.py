@@ -47,15 +47,10 @@ class Term:
     value: Fraction = Fraction(0)
     name: str = ""
 
-    def json(self) -> Json:
-        """Return the tree as plain JSON: [op, name, numerator, denominator, parts]; numbers as decimal digits."""
-        return [
-            self.op,
-            self.name,
-            str(self.value.numerator),
-            str(self.value.denominator),
-            [part.json() for part in self.parts],
-        ]
+    def json(self) -> list[Json]:
+        """Return the tree as a flat list, each node after its parts: [op, name, numerator, denominator, num_parts]."""
+        own = [self.op, self.name, str(self.value.numerator), str(self.value.denominator), len(self.parts)]
+        return [*(node for part in self.parts for node in part.json()), own]
 
 
 def walk(term: Term) -> Iterator[Term]:

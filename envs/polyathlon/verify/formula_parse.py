@@ -9,7 +9,8 @@ from typing import Literal
 from polyathlon.verify.formula import Term
 from polyathlon.verify.formula_text import END, Token
 
-MAX_DEPTH = 40
+MAX_DEPTH = 20
+ONE = Term("number", value=Fraction(1))
 Shape = Literal["expression", "equation", "interval", "set", "tuple", "sequence"]
 
 
@@ -79,43 +80,41 @@ class Reader:
         return parts[0] if len(parts) == 1 else Term("add", tuple(parts))
 
     def term(self) -> Term:
-        if self.sees("-", "+"):
-            minus = self.take("-", "+") == "-"
-            part = self.term_of(self.power())
-            return Term("neg", (part,)) if minus else part
-        return self.term_of(self.power())
+        if not self.sees("-", "+"):
+            return self.product()
+        minus = self.take("-", "+") == "-"
+        part = self.product()
+        return Term("neg", (part,)) if minus else part
 
-    def term_of(self, product: Term) -> Term:
+    def product(self) -> Term:
+        factors = [self.power()]
         divided = False
         while True:
             if self.sees("*", "/"):
                 divided = self.take("*", "/") == "/"
-                product = Term("div" if divided else "mul", (product, self.power()))
+                factor = self.power()
+                factors.append(Term("div", (ONE, factor)) if divided else factor)
             elif self.begins_factor():
-                product = self.implied(product, divided=divided)
+                factors[-1:] = self.implied(factors[-1], divided=divided)
             else:
-                return product
+                return factors[0] if len(factors) == 1 else Term("mul", tuple(factors))
 
     def begins_factor(self) -> bool:
         if self.next.kind in ("name", "constant", "function"):
             return True
         return self.sees("(", "{", "frac") or (self.sees("|") and not self.bars[-1])
 
-    def implied(self, product: Term, *, divided: bool) -> Term:
+    def implied(self, before: Term, *, divided: bool) -> list[Term]:
+        """Return `before` and the factor that follows it without a sign, as factors. Raises NoFormula where unclear."""
         if divided and self.form.slash == "refused":
             raise NoFormula("1/2x has two readings")
         fraction = self.sees("frac")
         factor = self.power()
-        if (
-            fraction
-            and product.op == "number"
-            and factor.op == "div"
-            and factor.parts[0].op == factor.parts[1].op == "number"
-        ):
+        if fraction and {before.op, *(part.op for part in factor.parts)} <= {"number"}:
             if self.form.mixed == "refused":
                 raise NoFormula("a number before a fraction has two readings")
-            return Term("add", (product, factor))
-        return Term("mul", (product, factor))
+            return [Term("add", (before, factor))]
+        return [before, factor]
 
     def power(self) -> Term:
         base = self.postfixed(self.primary())
@@ -204,9 +203,17 @@ class Reader:
         return f"_{text}"
 
     def call(self, name: str) -> Term:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise NoFormula("nested too deep")
+        found = self.called(name)
+        self.depth -= 1
+        return found
+
+    def called(self, name: str) -> Term:
         if name == "sqrt":
             degree = self.bracketed("[") if self.sees("[") else Term("number", value=Fraction(2))
-            return Term("pow", (self.bracketed("(", "{"), Term("div", (Term("number", value=Fraction(1)), degree))))
+            return Term("pow", (self.bracketed("(", "{"), Term("div", (ONE, degree))))
         if name == "binom":
             return self.binomial()
         base = self.log_base(name) if name in ("log", "lg") else None

@@ -14,7 +14,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 def read_formula(text: str, form: FormulaForm) -> Term | None:
     """Return the tree of the one formula that `text` is, else None. Never raises; nothing is evaluated.
 
-    At most 1,000 characters, 400 tokens, a nesting of 40, and numbers of 40,000 bits in any step.
+    At most 1,000 characters, 300 tokens, a nesting of 20, and numbers of 40,000 bits in any step.
     """
     found = tokens(
         text,

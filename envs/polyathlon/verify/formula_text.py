@@ -13,7 +13,7 @@ from polyathlon.verify.answers import undressed
 Kind = Literal["number", "name", "function", "constant", "sign", "end"]
 
 MAX_CHARS = 1_000
-MAX_TOKENS = 400
+MAX_TOKENS = 300
 
 # fmt: off
 FUNCTIONS = frozenset({
@@ -98,7 +98,7 @@ def tokens(text: str, *, letters: frozenset[str] | None, constants: frozenset[st
         if words is None:
             return None
         found += words
-    return (*found, END)
+    return (*found, END) if len(found) <= MAX_TOKENS else None
 
 
 def _unnamed(match: re.Match[str]) -> list[Token]:

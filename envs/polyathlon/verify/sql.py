@@ -25,7 +25,7 @@ Database: TypeAlias = "Mapping[str, Sequence[Row]]"
 MAX_QUERY_CHARS = 6_000
 MAX_ROWS = 400
 MAX_STEPS = 3_000_000
-MAX_COLUMN_ORDERS = 5_000
+MAX_COLUMN_ORDERS = 1_000
 MAX_RESULT_BYTES = 30 * 2**10
 QUERY_TIMEOUT_S = 30.0
 MEMORY_BYTES = 192 * 2**20
@@ -124,16 +124,19 @@ def same_up_to_columns(got: Sequence[Row], wanted: Sequence[Row], *, ordered: bo
     """Return whether two results hold the same rows with the columns in some order: where the question names none.
 
     One order of columns for all rows. Columns of wanted that hold the same values throughout are interchangeable; more
-    than 5,000 orders that the columns' own values allow are not tried, and are another result.
+    than 1,000 orders that the columns' own values allow are not tried, and are another result.
     """
     widths = {len(row) for row in (*got, *wanted)}
     if len(got) != len(wanted) or len(widths) > 1:
         return False
-    mine, theirs = list(zip(*got, strict=True)), list(zip(*wanted, strict=True))
-    bags = [Counter(map(_cell_key, column)) for column in mine]
-    choices = [[k for k, bag in enumerate(bags) if bag == Counter(map(_cell_key, column))] for column in theirs]
-    orders = itertools.islice(_orders(choices, [tuple(map(_cell_key, column)) for column in mine]), MAX_COLUMN_ORDERS)
-    return any(same_rows([[row[k] for k in order] for row in got], wanted, ordered=ordered) for order in orders)
+    mine, theirs = ([[row_key([cell]) for cell in row] for row in rows] for rows in (got, wanted))
+    columns = [tuple(column) for column in zip(*mine, strict=True)]
+    bags = [Counter(column) for column in columns]
+    choices = [[k for k, bag in enumerate(bags) if bag == Counter(column)] for column in zip(*theirs, strict=True)]
+    orders = itertools.islice(_orders(choices, columns), MAX_COLUMN_ORDERS)
+    right = [tuple(row) for row in theirs]
+    turned = ([tuple(row[k] for k in order) for row in mine] for order in orders)
+    return any(rows == right if ordered else Counter(rows) == Counter(right) for rows in turned)
 
 
 def same_ranking(got: Sequence[Row], ranking: Sequence[Ranked], *, limit: int | None = None) -> bool:
@@ -172,10 +175,6 @@ def row_f1(got: Sequence[Row], wanted: Sequence[Row]) -> float:
     mine, theirs = Counter(map(row_key, got)), Counter(map(row_key, wanted))
     hits = (mine & theirs).total()
     return 0.0 if hits == 0 else 2 * hits / (mine.total() + theirs.total())
-
-
-def _cell_key(value: Json) -> str:
-    return row_key([value])
 
 
 def _orders(choices: Sequence[Sequence[int]], columns: Sequence[tuple[str, ...]]) -> Iterator[tuple[int, ...]]:

@@ -36,6 +36,7 @@ Sameness = Literal["same", "different", "unproven", "unread"]
 Numbers = Literal["complex", "real", "positive"]
 
 CPU_S = 4.0
+ALL_CPU_S = 10.0
 WALL_S = 20.0
 MEMORY_BYTES = 2 * 2**30
 START_S = 60.0
@@ -72,7 +73,7 @@ def compare_formulas(answer: str, gold: str, form: FormulaForm, comparison: Comp
 
     "unread": the answer is no formula of that form, or too large. "different": another shape, other free symbols, or
     a point where the two differ. "unproven": they agree wherever they were tried, and no proof was found in the budget
-    (4 s of CPU, 20 s on the clock); a verifier that pays for it accepts what agrees to 30 digits at 24 points.
+    (4 s of CPU, 10 for all parts together); a verifier that pays for it accepts what agrees to 30 digits at 24 points.
 
     Raises:
         VerifierError: gold itself cannot be read.
@@ -85,8 +86,9 @@ def compare_formulas(answer: str, gold: str, form: FormulaForm, comparison: Comp
     found = read_formula(answer, form)
     if found is None:
         return "unread"
+    work = _Work(comparison)
     names = _renamings(found, wanted, comparison)
-    results = [_compared(formula.renamed(found, each), wanted, comparison) for each in names]
+    results = [_compared(formula.renamed(found, each), wanted, work) for each in names]
     return next((kind for kind in ("same", "unproven") if kind in results), "different")  # sound: a list of kinds
 
 
@@ -101,65 +103,91 @@ def _renamings(found: Term, wanted: Term, comparison: Comparison) -> list[dict[s
     return [dict(zip(own, order, strict=True)) for order in itertools.permutations(free)]
 
 
-def _compared(found: Term, wanted: Term, how: Comparison) -> Sameness:
+@dataclass(slots=True)
+class _Work:
+    """One comparison under way: how, and what CPU seconds the child may still take for it."""
+
+    how: Comparison
+    left_s: float = ALL_CPU_S
+
+    def ask(self, ask: str, *terms: Term) -> str:
+        """Return the child's answer, "unproven" when the budget is spent."""
+        if self.left_s <= 0.0:
+            return "unproven"
+        trees: list[Json] = [term.json() for term in terms]
+        question: dict[str, Json] = {
+            "ask": ask,
+            "terms": trees,
+            "numbers": self.how.numbers,
+            "seed": canonical_json(trees),
+            "cpu_s": CPU_S if self.left_s > CPU_S else self.left_s,
+            "wall_s": WALL_S,
+            "memory_bytes": MEMORY_BYTES,
+        }
+        answer, spent_s = _prover(os.getpid()).ask(canonical_json(question))
+        self.left_s -= spent_s
+        return answer
+
+
+def _compared(found: Term, wanted: Term, work: _Work) -> Sameness:
     if found.op in ("tuple", "sequence") and wanted.op == found.op:
-        return _in_order(found.parts, wanted.parts, how)
+        return _in_order(found.parts, wanted.parts, work)
     if found.op in ("set", "union") and wanted.op == found.op:
         if found.name and wanted.name and found.name != wanted.name:
             return "different"
-        return _in_any_order(found.parts, wanted.parts, how)
+        return _in_any_order(found.parts, wanted.parts, work)
     if found.op == wanted.op == "interval":
-        return _in_order(found.parts, wanted.parts, how) if found.name == wanted.name else "different"
+        return _in_order(found.parts, wanted.parts, work) if found.name == wanted.name else "different"
     if found.op == wanted.op == "equation":
         gaps = [Term("add", (each.parts[0], Term("neg", (each.parts[1],)))) for each in (found, wanted)]
-        return _decided("proportional", gaps[0], gaps[1], how)
+        return _decided("proportional", gaps[0], gaps[1], work)
     if "dots" in (found.op, wanted.op):
         return "same" if found.op == wanted.op else "different"
-    return _same_expression(found, wanted, how)
+    return _same_expression(found, wanted, work)
 
 
-def _same_expression(found: Term, wanted: Term, how: Comparison) -> Sameness:
+def _same_expression(found: Term, wanted: Term, work: _Work) -> Sameness:
     if found == wanted:
         return "same"
     if is_infinite(found) or is_infinite(wanted):
         return "different"
-    if how.tolerance != EXACT and not symbols(found) | symbols(wanted):
-        value, gold = _constant(found, how), _constant(wanted, how)
+    if work.how.tolerance != EXACT and not symbols(found) | symbols(wanted):
+        value, gold = _constant(found, work), _constant(wanted, work)
         if value is None or gold is None:
             return "unproven"
-        return "same" if how.tolerance.admits(value, gold) else "different"
-    return _decided("same", found, wanted, how)
+        return "same" if work.how.tolerance.admits(value, gold) else "different"
+    return _decided("same", found, wanted, work)
 
 
-def _decided(ask: Literal["same", "proportional"], left: Term, right: Term, how: Comparison) -> Sameness:
+def _decided(ask: Literal["same", "proportional"], left: Term, right: Term, work: _Work) -> Sameness:
     """Return whether two expressions are the same, or one a constant times the other: here, or in the child."""
     if symbols(left) != symbols(right):
         return "different"
     if is_rational(left) and is_rational(right):
         agree = formula.same_function if ask == "same" else formula.proportional
         return "same" if agree(left, right) else "different"
-    reply = _ask(ask, (left, right), how)
+    reply = work.ask(ask, left, right)
     return "same" if reply == "same" else "different" if reply == "different" else "unproven"
 
 
-def _constant(term: Term, how: Comparison) -> Fraction | None:
+def _constant(term: Term, work: _Work) -> Fraction | None:
     value = exact_value(term)
-    return value if value is not None or is_rational(term) else _DIGITS.value(_ask("value", (term,), how))
+    return value if value is not None or is_rational(term) else _DIGITS.value(work.ask("value", term))
 
 
-def _in_order(found: Sequence[Term], wanted: Sequence[Term], how: Comparison) -> Sameness:
+def _in_order(found: Sequence[Term], wanted: Sequence[Term], work: _Work) -> Sameness:
     if len(found) != len(wanted):
         return "different"
-    return _least([_compared(one, other, how) for one, other in zip(found, wanted, strict=True)])
+    return _least([_compared(one, other, work) for one, other in zip(found, wanted, strict=True)])
 
 
-def _in_any_order(found: Sequence[Term], wanted: Sequence[Term], how: Comparison) -> Sameness:
+def _in_any_order(found: Sequence[Term], wanted: Sequence[Term], work: _Work) -> Sameness:
     """Return whether each of `found` is another one of `wanted`, and none is left over."""
     if len(found) != len(wanted) or len(found) > MAX_PARTS:
         return "different"
     if not found:
         return "same"
-    kinds = [[_compared(one, other, how) for other in wanted] for one in found]
+    kinds = [[_compared(one, other, work) for other in wanted] for one in found]
     for kind, worth in (("same", {"same": 1.0}), ("unproven", {"same": 1.0, "unproven": 1.0})):
         pairs = best_pairs([[worth.get(each, 0.0) for each in row] for row in kinds])
         if len(pairs) == len(found):
@@ -169,20 +197,6 @@ def _in_any_order(found: Sequence[Term], wanted: Sequence[Term], how: Comparison
 
 def _least(kinds: Sequence[Sameness]) -> Sameness:
     return next((kind for kind in ("different", "unproven") if kind in kinds), "same")  # sound: a list of kinds
-
-
-def _ask(ask: str, terms: Sequence[Term], how: Comparison) -> str:
-    trees: list[Json] = [term.json() for term in terms]
-    question: dict[str, Json] = {
-        "ask": ask,
-        "terms": trees,
-        "numbers": how.numbers,
-        "seed": canonical_json(trees),
-        "cpu_s": CPU_S,
-        "wall_s": WALL_S,
-        "memory_bytes": MEMORY_BYTES,
-    }
-    return _prover(os.getpid()).ask(canonical_json(question))
 
 
 class _Prover:
@@ -195,8 +209,8 @@ class _Prover:
         self._lock = threading.Lock()
         self._process: subprocess.Popen[str] | None = None
 
-    def ask(self, question: str) -> str:
-        """Return the answer to `question`, a line of JSON. Raises VerifierError when the process breaks twice."""
+    def ask(self, question: str) -> tuple[str, float]:
+        """Return the answer to `question`, a line of JSON, and what CPU seconds it took. Raises VerifierError when the process breaks twice."""
         with self._lock:
             for _ in range(2):
                 try:
@@ -204,7 +218,10 @@ class _Prover:
                     assert process.stdin is not None
                     process.stdin.write(f"{question}\n")
                     process.stdin.flush()
-                    return expect_text(expect_map(parse_json(self._line(process, WALL_S + START_S)))["answer"])
+                    reply = expect_map(parse_json(self._line(process, WALL_S + START_S)))
+                    spent_s = reply["cpu_s"]
+                    assert isinstance(spent_s, float)
+                    return expect_text(reply["answer"]), spent_s
                 except (OSError, ValueError):
                     self._stop()
         raise VerifierError("The process that proves formulas broke twice; is SymPy installed whole?")

@@ -1,8 +1,8 @@
 """Decides about formulas with SymPy in processes that are thrown away; sent trees only, never a text to evaluate.
 
 Standard input: a line of JSON for each question: {"ask": "same" | "proportional" | "value", "terms": [tree, ...],
-"numbers": "complex" | "real" | "positive", "seed": text, "cpu_s", "wall_s", "memory_bytes"}; a tree is [op, name,
-numerator, denominator, parts]. Standard output: a line "ready", then for each question a line of JSON, {"answer": ...}:
+"numbers": "complex" | "real" | "positive", "seed": text, "cpu_s", "wall_s", "memory_bytes"}; a tree is a flat
+list, each node after its parts: [op, name, numerator, denominator, number of parts]. Standard output: a line "ready", then for each question a line of JSON, {"answer": ..., "cpu_s": ...}:
 "same", "different" or "unproven", or the digits of a value. Every question is answered in a fork that is killed when
 it takes too long or too much; the answer is then "unproven".
 """
@@ -33,6 +33,16 @@ AGREES = mpmath.mpf(10) ** -30
 FUNCTIONS: dict[str, str] = {"arcsin": "asin", "arccos": "acos", "arctan": "atan", "ln": "log"}
 
 Tree = list[Any]
+
+
+def nested(flat: list[Any]) -> Tree:
+    """Return the tree of a flat list as [op, name, numerator, denominator, parts]."""
+    stack: list[Tree] = []
+    for op, name, top, bottom, num_parts in flat:
+        first = len(stack) - num_parts
+        parts, stack = stack[first:], stack[:first]
+        stack.append([op, name, top, bottom, parts])
+    return stack[0]
 
 
 def built(tree: Tree, leaves: dict[str, Any]) -> Any:
@@ -161,6 +171,7 @@ def main() -> None:
     print("ready", flush=True)
     for line in sys.stdin:
         question = json.loads(line)  # sound: the judge wrote it
+        question["terms"] = [nested(flat) for flat in question["terms"]]
         receive, send = os.pipe()
         child = os.fork()
         if child == 0:
@@ -170,8 +181,8 @@ def main() -> None:
         os.close(receive)
         with contextlib.suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        print(json.dumps({"answer": text or "unproven"}), flush=True)
+        _, _, usage = os.wait4(child, 0)
+        print(json.dumps({"answer": text or "unproven", "cpu_s": usage.ru_utime + usage.ru_stime}), flush=True)
 
 
 def answer(question: dict[str, Any], send: int) -> None:
