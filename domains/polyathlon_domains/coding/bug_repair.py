@@ -14,13 +14,14 @@ from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Tas
 from polyathlon.canonical import expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
-from polyathlon.verify.program import Case, right_cases
+from polyathlon.verify.program import Case, only_code, right_cases
 from polyathlon.verify.text import above
 from polyathlon.workspaces.coding import CodingWorkspace
 from polyathlon_domains.coding import _repairs as repairs
 from polyathlon_domains.coding._mutants import Fault, faults
 from polyathlon_domains.coding._own_code import OwnProgram, best_constant_share, branch_rivals, share_equal, telling
 from polyathlon_domains.coding._rewrites import arms_swapped, comparisons_turned
+from polyathlon_domains.coding._same_program import same_program
 
 PROMPT = """{opening}
 
@@ -227,6 +228,14 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the last message's function does as the right one on 1,000 fresh inputs."""
+    code = only_code(actions[-1]) if actions else None
+    right, entry = expect_text(task.hidden["right"]), expect_text(task.hidden["entry"])
+    examples = [expect_list(call) for call in expect_list(task.hidden["calls"])]
+    return code is not None and same_program(right, code, entry=entry, examples=examples, seed=task.id)
+
+
 def _handled(buggy: str, entry: str) -> str:
     inner = buggy.replace(f"def {entry}(", "def inner(", 1)
     return f"{inner}\n\ndef {entry}(v):\n    try:\n        return inner(v)\n    except Exception:\n        return 0"
@@ -321,4 +330,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

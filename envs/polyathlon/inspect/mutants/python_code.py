@@ -172,7 +172,7 @@ def _of_call(node: ast.AST) -> Iterator[tuple[str, Edit]]:
         yield "range one shorter", _range_end(-1)
         yield "range one longer", _range_end(1)
         yield "range from one later", _range_start
-    if len(node.args) == 2 and not isinstance(node.args[0], ast.Starred):
+    if len(node.args) == 2 and name not in ("min", "max") and not isinstance(node.args[0], ast.Starred):
         yield "arguments swapped", _swapping_arguments
     if name in ("min", "max") and len(node.args) == 2:
         yield "limit removed", lambda n: n.args[0]  # type: ignore[attr-defined, no-any-return]
@@ -205,7 +205,7 @@ def _of_statement(node: ast.AST) -> Iterator[tuple[str, Edit]]:
 def _of_function(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if not isinstance(node, ast.FunctionDef):
         return
-    if node.body and not any(isinstance(inner, ast.Try) for inner in node.body):
+    if any(isinstance(inner, ast.Raise) for inner in ast.walk(node)):
         yield "any exception swallowed", _guarded
     for argument in node.args.args[1:]:
         yield "parameter ignored", _ignoring(argument.arg)

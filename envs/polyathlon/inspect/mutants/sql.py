@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -44,7 +45,7 @@ def sql_mutants(query: str, pick: Picker) -> Iterator[tuple[str, str]]:
             *_conditions(tokens, k, len(query)),
         ):
             sites.setdefault(operator, []).append(f"{query[:start]}{new}{query[end:]}")
-        if token.word == "SELECT" and k + 1 < len(tokens) and tokens[k + 1].word != "DISTINCT":
+        if token.word == "SELECT" and _may_repeat(tokens, k):
             sites.setdefault("DISTINCT added", []).append(f"{query[: token.end]} DISTINCT{query[token.end :]}")
     for operator, mutants in sites.items():
         yield from ((operator, mutant) for mutant in pick.one(operator, mutants))
@@ -173,6 +174,14 @@ def _conditions(tokens: Sequence[Token], k: int, length: int) -> Iterator[Change
             yield "NULL handling: IS NOT for IS", token.start, token.end, "IS NOT"
     elif token.word == "NOT" and (k == 0 or tokens[k - 1].word != "IS") and after in ("EXISTS", "IN", "("):
         yield "NOT dropped", token.start, token.end, ""
+
+
+def _may_repeat(tokens: Sequence[Token], k: int) -> bool:
+    """Return whether the rows of the SELECT at token `k` may repeat: nothing in it groups them or makes them one."""
+    depth = tokens[k].depth
+    mine = itertools.takewhile(lambda token: token.depth >= depth, tokens[k + 1 :])
+    words = {token.word for token in mine if token.depth <= depth + 1}
+    return not words & {"GROUP", "COUNT", "DISTINCT", "EXISTS", *_AGGREGATES} and k + 1 < len(tokens)
 
 
 def _other_word(token: Token) -> tuple[int, int, str]:

@@ -46,9 +46,9 @@ PYTHON = [
     ("def f(a, b):\n    return a", "parameter ignored", "def f(a, b):\n    b = 0\n    return a"),
     ("def f(a):\n    b = a\n    return b", "argument returned", "def f(a):\n    return a"),
     (
-        "def f(a):\n    return a[0]",
+        "def f(a):\n    raise ValueError(a)",
         "any exception swallowed",
-        "def f(a):\n    try:\n        return a[0]\n    except Exception:\n        return 0",
+        "def f(a):\n    try:\n        raise ValueError(a)\n    except Exception:\n        return 0",
     ),
 ]
 
