@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import copy
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+from polyathlon.inspect.mutants import python_edits as edits
 from polyathlon.inspect.mutants.picking import Picker
+from polyathlon.inspect.mutants.python_edits import Edit
 
 _RELATIONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
     **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
@@ -24,9 +26,6 @@ _CALLS = {
     **{"sorted": "list", "abs": "int", "round": "int", "reversed": "list", "lower": "upper", "upper": "lower"},
     **{"strip": "lstrip", "find": "rfind"},
 }
-
-Edit = Callable[[ast.AST], ast.AST | None]
-"""Changes a node in place and returns it, or returns what shall stand there instead; None drops a statement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,67 +117,67 @@ def _of_comparison(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if isinstance(node, ast.Compare):
         for k, operator in enumerate(node.ops):
             if type(operator) in _RELATIONS:
-                yield "relation: boundary", _setting_item("ops", k, _RELATIONS[type(operator)]())
+                yield "relation: boundary", edits.setting_item("ops", k, _RELATIONS[type(operator)]())
             if type(operator) in _TURNED:
-                yield "relation: turned round", _setting_item("ops", k, _TURNED[type(operator)]())
+                yield "relation: turned round", edits.setting_item("ops", k, _TURNED[type(operator)]())
     if isinstance(node, ast.BoolOp):
         other = ast.Or() if isinstance(node.op, ast.And) else ast.And()
-        yield "and for or", _setting("op", other)
+        yield "and for or", edits.setting("op", other)
         for k in range(len(node.values)):
-            yield "part of a condition dropped", _dropping_value(k)
+            yield "part of a condition dropped", edits.dropping_value(k)
     if isinstance(node, ast.If | ast.IfExp | ast.While):
-        yield "condition negated", _negating
+        yield "condition negated", edits.negating
     if isinstance(node, ast.IfExp):
         yield "arm always taken", lambda n: n.body  # type: ignore[attr-defined, no-any-return]
     if isinstance(node, ast.comprehension) and node.ifs:
-        yield "filter dropped", _setting("ifs", [])
+        yield "filter dropped", edits.setting("ifs", [])
 
 
 def _of_operation(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if isinstance(node, ast.BinOp | ast.AugAssign) and type(node.op) in _ARITHMETIC:
-        yield "arithmetic swapped", _setting("op", _ARITHMETIC[type(node.op)]())
+        yield "arithmetic swapped", edits.setting("op", _ARITHMETIC[type(node.op)]())
     if isinstance(node, ast.BinOp):
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
-            yield "operands swapped", _turning
+            yield "operands swapped", edits.turning
         yield "operand dropped", lambda n: n.left  # type: ignore[attr-defined, no-any-return]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
         yield "sign or not dropped", lambda n: n.operand  # type: ignore[attr-defined, no-any-return]
     if isinstance(node, ast.Slice):
-        yield "limit removed", _setting("upper" if node.upper is not None else "lower", None)
+        yield "limit removed", edits.setting("upper" if node.upper is not None else "lower", None)
 
 
 def _of_constant(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if not isinstance(node, ast.Constant):
         return
     if isinstance(node.value, bool):
-        yield "flag flipped", _setting("value", not node.value)
+        yield "flag flipped", edits.setting("value", not node.value)
     elif isinstance(node.value, int | float):
-        yield "constant +1", _setting("value", node.value + 1)
+        yield "constant +1", edits.setting("value", node.value + 1)
         if node.value > 0:
-            yield "constant -1", _setting("value", node.value - 1)
+            yield "constant -1", edits.setting("value", node.value - 1)
     elif isinstance(node.value, str) and node.value:
-        yield "text cut", _setting("value", node.value[:-1])
+        yield "text cut", edits.setting("value", node.value[:-1])
 
 
 def _of_call(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple) and len(node.value.elts) == 2:
-        yield "assigned one after the other", _swapping_elements
+        yield "assigned one after the other", edits.swapping_elements
     if not isinstance(node, ast.Call):
         return
     name = _called(node)
     if name in _CALLS:
-        yield "other function", _renaming(_CALLS[name])
+        yield "other function", edits.renaming(_CALLS[name])
     if name == "range" and node.args:
-        yield "range one shorter", _range_end(-1)
-        yield "range one longer", _range_end(1)
-        yield "range from one later", _range_start
+        yield "range one shorter", edits.range_end(-1)
+        yield "range one longer", edits.range_end(1)
+        yield "range from one later", edits.range_start
     if len(node.args) == 2 and name not in ("min", "max") and not isinstance(node.args[0], ast.Starred):
-        yield "arguments swapped", _swapping_arguments
+        yield "arguments swapped", edits.swapping_arguments
     if name in ("min", "max") and len(node.args) == 2:
         yield "limit removed", lambda n: n.args[0]  # type: ignore[attr-defined, no-any-return]
     for k, keyword in enumerate(node.keywords):
         if keyword.arg in ("key", "reverse", "default"):
-            yield f"argument {keyword.arg} dropped", _dropping_keyword(k)
+            yield f"argument {keyword.arg} dropped", edits.dropping_keyword(k)
 
 
 def _of_statement(node: ast.AST) -> Iterator[tuple[str, Edit]]:
@@ -189,158 +188,28 @@ def _of_statement(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if isinstance(node, ast.Raise):
         yield "exception swallowed", lambda _: ast.Pass()
         if isinstance(node.exc, ast.Call):
-            yield "another exception", _other_exception
+            yield "another exception", edits.other_exception
     if isinstance(node, ast.If) and node.orelse:
-        yield "else dropped", _setting("orelse", [])
+        yield "else dropped", edits.setting("orelse", [])
     if isinstance(node, ast.Continue):
         yield "break for continue", lambda _: ast.Break()
     if isinstance(node, ast.Break):
         yield "continue for break", lambda _: ast.Pass()
     if isinstance(node, ast.Return) and node.value is not None:
-        yield "default returned", _setting("value", ast.Constant(0))
-        yield "nothing returned", _setting("value", ast.Constant(None))
-        yield "other type returned", _as_text
+        yield "default returned", edits.setting("value", ast.Constant(0))
+        yield "nothing returned", edits.setting("value", ast.Constant(None))
+        yield "other type returned", edits.as_text
 
 
 def _of_function(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if not isinstance(node, ast.FunctionDef):
         return
     if any(isinstance(inner, ast.Raise) for inner in ast.walk(node)):
-        yield "any exception swallowed", _guarded
+        yield "any exception swallowed", edits.guarded
     for argument in node.args.args[1:]:
-        yield "parameter ignored", _ignoring(argument.arg)
+        yield "parameter ignored", edits.ignoring(argument.arg)
     if any(isinstance(inner, ast.Return) for inner in node.body) and len(node.body) > 1:
-        yield "argument returned", _argument_returned
-
-
-def _setting(field: str, new: object) -> Edit:
-    def edit(node: ast.AST) -> ast.AST:
-        setattr(node, field, new)
-        return node
-
-    return edit
-
-
-def _setting_item(field: str, place: int, new: object) -> Edit:
-    def edit(node: ast.AST) -> ast.AST:
-        getattr(node, field)[place] = new
-        return node
-
-    return edit
-
-
-def _dropping_value(place: int) -> Edit:
-    def edit(node: ast.AST) -> ast.AST:
-        assert isinstance(node, ast.BoolOp), "chosen for that"
-        kept = [*node.values[:place], *node.values[place + 1 :]]
-        return kept[0] if len(kept) == 1 else ast.BoolOp(node.op, kept)
-
-    return edit
-
-
-def _negating(node: ast.AST) -> ast.AST:
-    test: ast.expr = node.test  # type: ignore[attr-defined]
-    node.test = ast.UnaryOp(ast.Not(), test)  # type: ignore[attr-defined]
-    return node
-
-
-def _turning(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.BinOp), "chosen for that"
-    node.left, node.right = node.right, node.left
-    return node
-
-
-def _renaming(name: str) -> Edit:
-    def edit(node: ast.AST) -> ast.AST:
-        assert isinstance(node, ast.Call), "chosen for that"
-        if isinstance(node.func, ast.Attribute):
-            node.func.attr = name
-        elif isinstance(node.func, ast.Name):
-            node.func.id = name
-            if name == "list":
-                node.keywords = []
-        return node
-
-    return edit
-
-
-def _range_end(step: int) -> Edit:
-    def edit(node: ast.AST) -> ast.AST:
-        assert isinstance(node, ast.Call), "chosen for that"
-        place = 0 if len(node.args) == 1 else 1
-        operator: ast.operator = ast.Add() if step > 0 else ast.Sub()
-        node.args[place] = ast.BinOp(node.args[place], operator, ast.Constant(1))
-        return node
-
-    return edit
-
-
-def _range_start(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.Call), "chosen for that"
-    if len(node.args) == 1:
-        node.args = [ast.Constant(1), *node.args]
-    else:
-        node.args[0] = ast.BinOp(node.args[0], ast.Add(), ast.Constant(1))
-    return node
-
-
-def _swapping_arguments(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.Call), "chosen for that"
-    node.args = [node.args[1], node.args[0]]
-    return node
-
-
-def _swapping_elements(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.Assign), "chosen for that"
-    assert isinstance(node.value, ast.Tuple), "chosen for that"
-    node.value.elts = [node.value.elts[1], node.value.elts[0]]
-    return node
-
-
-def _dropping_keyword(place: int) -> Edit:
-    def edit(node: ast.AST) -> ast.AST:
-        assert isinstance(node, ast.Call), "chosen for that"
-        node.keywords = [*node.keywords[:place], *node.keywords[place + 1 :]]
-        return node
-
-    return edit
-
-
-def _other_exception(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.Raise), "chosen for that"
-    name = node.exc.func.id if isinstance(node.exc, ast.Call) and isinstance(node.exc.func, ast.Name) else ""
-    node.exc = ast.Call(ast.Name("KeyError" if name != "KeyError" else "ValueError", ast.Load()), [], [])
-    return node
-
-
-def _as_text(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.Return), "chosen for that"
-    assert node.value is not None, "chosen for that"
-    node.value = ast.Call(ast.Name("str", ast.Load()), [node.value], [])
-    return node
-
-
-def _guarded(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.FunctionDef), "chosen for that"
-    handler = ast.ExceptHandler(ast.Name("Exception", ast.Load()), None, [ast.Return(ast.Constant(0))])
-    node.body = [ast.Try(node.body, [handler], [], [])]
-    return node
-
-
-def _ignoring(parameter: str) -> Edit:
-    def edit(node: ast.AST) -> ast.AST:
-        assert isinstance(node, ast.FunctionDef), "chosen for that"
-        node.body = [ast.Assign([ast.Name(parameter, ast.Store())], ast.Constant(0)), *node.body]
-        return node
-
-    return edit
-
-
-def _argument_returned(node: ast.AST) -> ast.AST:
-    assert isinstance(node, ast.FunctionDef), "chosen for that"
-    first: Sequence[ast.arg] = node.args.args
-    node.body = [ast.Return(ast.Name(first[0].arg, ast.Load()) if first else ast.Constant(None))]
-    return node
+        yield "argument returned", edits.argument_returned
 
 
 def _called(node: ast.Call) -> str:

@@ -23,11 +23,11 @@ Outcome = Literal["killed", "survived", "lost", "declared", "unchanged", "proven
 EXCLUDED = ("declared", "unchanged", "proven")
 FULL_MARGIN = 0.05
 NUM_TASKS = 16
-COSTLY_ANSWER_TASKS, COSTLY_SOLUTION_TASKS = 2, 8
+COSTLY_ANSWER_TASKS, COSTLY_SOLUTION_TASKS = 2, 16
 MUTANTS_A_SEED, MAX_MUTANTS = 4, 60
 COSTLY_ANSWERS, COSTLY_SOLUTIONS, FULL_SEEDS = 8, 42, 64
 TRIED_FOR_ONE = 3
-BRIEF_BUT_ONE_IN = 4  # of four tasks one is mutated with all its working
+BRIEF_BUT_ONE_IN = 8  # of eight tasks one is mutated with all its working
 NUM_OTHERS = 3
 TIMED_OUT = ("timeout", "too much time", "ran too long", "took too long", "time is up")
 SLOW_S = 5.0
@@ -72,6 +72,7 @@ class Trials:
         self._stage = stage
         self._rights: dict[TaskKey, Right] = {}
         self._tried: dict[tuple[int, bool], tuple[Trial, ...]] = {}
+        self._kept: dict[tuple[int, int], list[int]] = {}
         self._declared: dict[TaskKey, frozenset[tuple[str, ...]]] = {}
 
     def rights(self, level: int, num_tasks: int) -> list[Right]:
@@ -149,17 +150,26 @@ class Trials:
     def _shortened(self, whole: Playthrough) -> Right:
         """Leave out what the reference passes without, the first message first: looking around, trying, submitting.
 
-        Where the end differs without such a message, leaving it out is a mutant of its own.
+        Where the end differs without such a message, leaving it out is a mutant of its own. What was left out of the
+        level's task before is tried first, all at once.
         """
-        script, omissions = whole.actions, []
-        for message in whole.actions if len(whole.actions) > 1 else ():
-            place = script.index(message)
-            shorter = (*script[:place], *script[place + 1 :])
-            played = self._stage.play(whole.key, shorter) if shorter else whole
-            if shorter and played.verdict.passed:
-                if not same_end(whole.evidence, played.evidence):
-                    omissions.append(Mutant("plan: message left out", self._family(message), shorter))
-                script = shorter
+        same = (whole.key.level, len(whole.actions))
+        if same in self._kept:
+            script = tuple(whole.actions[place] for place in self._kept[same])
+            if script == whole.actions or self._stage.play(whole.key, script).verdict.passed:
+                return Right(whole.key, whole, script, self._brief(whole, script), ())
+        kept, omissions = list(range(len(whole.actions))), []
+        for place in range(len(whole.actions)):
+            fewer = [other for other in kept if other != place]
+            script = tuple(whole.actions[other] for other in fewer)
+            if not script or not (played := self._stage.play(whole.key, script)).verdict.passed:
+                continue
+            if not same_end(whole.evidence, played.evidence):
+                family = self._family(whole.actions[place])
+                omissions.append(Mutant("plan: message left out", family, script))
+            kept = fewer
+        self._kept[same] = kept
+        script = tuple(whole.actions[place] for place in kept)
         return Right(whole.key, whole, script, self._brief(whole, script), tuple(omissions))
 
     def _brief(self, whole: Playthrough, script: tuple[str, ...]) -> tuple[str, ...]:
@@ -196,7 +206,7 @@ def num_mutants(subject: Subject, *, solutions: bool) -> int:
 
 
 def num_tasks(subject: Subject, *, solutions: bool) -> int:
-    """Return how many tasks a level are mutated: 16, of what runs in a sandbox 8 or 2 of 64."""
+    """Return how many tasks a level are mutated: 16, of what runs in a sandbox 16 or 2 at 64 seeds."""
     if not subject.costly:
         return min(NUM_TASKS, subject.num_seeds)
     full = COSTLY_SOLUTION_TASKS if solutions else COSTLY_ANSWER_TASKS
