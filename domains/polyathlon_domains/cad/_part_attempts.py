@@ -11,22 +11,19 @@ from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify.part import build_part
 from polyathlon.verify.program import only_code
 from polyathlon.verify.surface import GeometryError
+from polyathlon_domains.cad._part_proof import same_part
 from polyathlon_domains.cad._part_features import copies_of, mm, program_of
 
-SAME_VOLUME_SHARE = 1e-6
-
-
 def proves_right(task: Task, actions: Sequence[str]) -> bool:
-    """Whether the last message is the reference part itself, written otherwise: nothing lies in one of them alone."""
+    """Whether the last message is the reference part, written otherwise or within the prompt's tolerance."""
     code = only_code(actions[-1]) if actions else None
     if code is None:
         return False
     try:
-        made, wanted = build_part(parse_json(code)), build_part(program_of(expect_map(task.hidden["part"])))
+        made = build_part(parse_json(code))
     except (ValueError, GeometryError):
         return False
-    apart = (made - wanted).volume() + (wanted - made).volume()
-    return bool(0.0 <= apart <= SAME_VOLUME_SHARE * wanted.volume())
+    return same_part(made, build_part(program_of(expect_map(task.hidden["part"]))))
 
 
 def alternatives(task: Task) -> Sequence[Attempt]:

@@ -11,7 +11,8 @@ from polyathlon.canonical import Json, canonical_json
 from polyathlon.sandbox.choose import default_room
 from polyathlon.verify.program import MAX_SOURCE_CHARS, run_cases
 
-NUM_INPUTS, AT_A_TIME = 1_000, 250
+NUM_INPUTS = 1_000
+ENDS = (20, 100, 400, NUM_INPUTS)  # most programs that differ do so at once
 MAX_LENGTH = 12
 
 
@@ -23,14 +24,17 @@ def same_program(right: str, other: str, *, entry: str, examples: Sequence[Seque
     """
     if len(other) > MAX_SOURCE_CHARS or not examples:
         return False
-    inputs = _inputs(examples, _numbers_of(right, other), np.random.default_rng([*seed.encode("utf-8")]))
-    room = default_room()
-    for start in range(0, len(inputs), AT_A_TIME):
-        some = inputs[start : start + AT_A_TIME]
-        wanted = run_cases(room, right, entry=entry, arguments=some)
+    rng = np.random.default_rng([*seed.encode("utf-8")])
+    inputs = inputs_like(examples, (right, other), rng, num_inputs=NUM_INPUTS)
+    room, start = default_room(), 0
+    for end in ENDS:
+        some, start = inputs[start:end], end
         found = run_cases(room, other, entry=entry, arguments=some)
+        if None in found:
+            return False
+        wanted = run_cases(room, right, entry=entry, arguments=some)
         for one, two in zip(wanted, found, strict=True):
-            if one is None or two is None or canonical_json(one) != canonical_json(two):
+            if one is None or canonical_json(one) != canonical_json(two):
                 return False
     return True
 
@@ -47,8 +51,12 @@ def _numbers_of(*sources: str) -> list[int]:
     return sorted({sign * number + step for number in found | {0} for sign in (1, -1) for step in (-1, 0, 1)})
 
 
-def _inputs(examples: Sequence[Sequence[Json]], numbers: Sequence[int], rng: np.random.Generator) -> list[list[Json]]:
-    picked = (examples[int(rng.integers(len(examples)))] for _ in range(NUM_INPUTS))
+def inputs_like(
+    examples: Sequence[Sequence[Json]], sources: Sequence[str], rng: np.random.Generator, *, num_inputs: int
+) -> list[list[Json]]:
+    """Return lists of arguments like `examples`, with the numbers that stand in `sources` and those beside them."""
+    numbers = _numbers_of(*sources)
+    picked = (examples[int(rng.integers(len(examples)))] for _ in range(num_inputs))
     return [[_varied(argument, numbers, rng) for argument in example] for example in picked]
 
 

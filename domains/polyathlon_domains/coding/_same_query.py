@@ -77,7 +77,26 @@ def _varied(
                     is_key = rest.find("REFERENCES") >= 0
                     row[place] = _value(row[place], others, numbers, rng, nullable=nullable, kind=kind * (not is_key))
         varied[table] = rows
+    for table, columns in tables.items():
+        varied[table] = _whole(varied, table, columns)
     return varied
+
+
+def _whole(
+    database: Mapping[str, list[Row]], table: str, columns: Sequence[tuple[str, str, str]]
+) -> list[Row]:
+    """Return the rows of `table` that refer to rows that are there; where a reference may be NULL, it becomes that."""
+    rows = database[table]
+    for place, (_, _, rest) in enumerate(columns):
+        target = re.search(r"REFERENCES (\w+)", rest)
+        if target is None:
+            continue
+        keys = {row[0] for row in (rows if target[1] == table else database[target[1]])}
+        if rest.find("NOT NULL") >= 0:
+            rows = [row for row in rows if row[place] in keys]
+        else:
+            rows = [[*row[:place], row[place] if row[place] in keys else None, *row[place + 1 :]] for row in rows]
+    return rows
 
 
 def _value(

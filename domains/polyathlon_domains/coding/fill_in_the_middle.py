@@ -29,6 +29,7 @@ from polyathlon_domains.coding._gaps import (
 )
 from polyathlon_domains.coding._own_code import best_constant_share, outcomes, share_equal, telling
 from polyathlon_domains.coding._rewrites import arms_swapped, operands_turned, sums_as_differences
+from polyathlon_domains.coding._same_program import same_program
 
 PROMPTS: Mapping[str, tuple[str, ...]] = {
     "expression": (

@@ -15,7 +15,7 @@ from polyathlon.inspect.intervals import wilson
 from polyathlon.inspect.mutants.credit import chain_of, inversions, num_pairs
 from polyathlon.inspect.mutants.picking import Picker
 from polyathlon.inspect.mutants.rewrites import rewrites_of
-from polyathlon.inspect.mutants.trials import EXCLUDED, Trial, num_tasks, proved_wrong, replay, trials_of
+from polyathlon.inspect.mutants.trials import EXCLUDED, Trial, num_tasks, proved_wrong, replay, trials_of, uncounted
 from polyathlon.inspect.play import Playthrough, Stage
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.rule import Rule
@@ -45,10 +45,11 @@ def check_credit(stage: Stage) -> CheckResult:
     rule = RULES["V03"]
     measures: list[Measure] = []
     faults: list[Finding] = []
-    for level in range(stage.subject.entry.row.levels):
+    for level in stage.subject.levels:
         turned = pairs = 0
         for key, scripts in _chains(stage, level):
-            rewards = [stage.play(key, script).verdict.reward for script in scripts]
+            with uncounted(stage):  # a chain begins with what is right
+                rewards = [stage.play(key, script).verdict.reward for script in scripts]
             found = inversions(rewards)
             pairs, turned = pairs + num_pairs(rewards), turned + len(found)
             if found:
@@ -78,7 +79,7 @@ def check_rewrites(stage: Stage) -> CheckResult:
     measures: list[Measure] = []
     faults: list[Finding] = []
     lost = 0
-    for level in range(subject.entry.row.levels):
+    for level in subject.levels:
         accepted = tried = 0
         for name, key, actions in _rewritten(stage, level):
             verdict = stage.play(key, actions).verdict
@@ -103,7 +104,7 @@ def _check_mutants(stage: Stage, rule: Rule, *, solutions: bool) -> CheckResult:
     measures: list[Measure] = []
     faults: list[Finding] = []
     tried: list[Trial] = []
-    for level in range(stage.subject.entry.row.levels):
+    for level in stage.subject.levels:
         here = trials.of(level, solutions=solutions)
         tried += here
         faults += [_survivor(stage, trial) for trial in here if trial.outcome == "survived"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import shlex
@@ -124,16 +125,22 @@ class Trials:
     def _trial(self, key: TaskKey, mutant: Mutant) -> Trial:
         if normal(mutant.actions) in self._declared_ways(key):
             return Trial(key, mutant, "declared")
-        played = self._stage.play(key, mutant.actions)
+        with uncounted(self._stage):
+            played = self._stage.play(key, mutant.actions)
+        outcome = self._outcome(key, mutant, played)
+        if outcome in ("killed", "survived"):  # what is right is no mutant, whatever it earned
+            self._stage.play(key, mutant.actions, source="mutant")
+        return Trial(key, mutant, outcome, played)
+
+    def _outcome(self, key: TaskKey, mutant: Mutant, played: Playthrough) -> Outcome:
         if played.verdict.reward is None:
-            return Trial(key, mutant, "lost", played)
+            return "lost"
         if played.verdict.reward < 1.0 - FULL_MARGIN:
-            return Trial(key, mutant, "killed", played)
+            return "killed"
         if same_end(self._rights[key].whole.evidence, played.evidence):
-            return Trial(key, mutant, "unchanged", played)
-        if self._stage.subject.domain.proves_right(self._stage.task(key), mutant.actions):
-            return Trial(key, mutant, "proven", played)
-        return Trial(key, mutant, "survived", played)
+            return "unchanged"
+        proven = self._stage.subject.domain.proves_right(self._stage.task(key), mutant.actions)
+        return "proven" if proven else "survived"
 
     def _declared_ways(self, key: TaskKey) -> frozenset[tuple[str, ...]]:
         if key not in self._declared:
@@ -144,7 +151,8 @@ class Trials:
 
     def _right(self, whole: Playthrough) -> Right:
         if whole.key not in self._rights:
-            self._rights[whole.key] = self._shortened(whole)
+            with uncounted(self._stage):
+                self._rights[whole.key] = self._shortened(whole)
         return self._rights[whole.key]
 
     def _shortened(self, whole: Playthrough) -> Right:
@@ -184,6 +192,16 @@ class Trials:
 
 
 _OF_STAGE: weakref.WeakKeyDictionary[Stage, Trials] = weakref.WeakKeyDictionary()
+
+
+@contextlib.contextmanager
+def uncounted(stage: Stage) -> Iterator[None]:
+    """Leave what is played here out of the histogram of rewards."""
+    source, stage.source = stage.source, None
+    try:
+        yield
+    finally:
+        stage.source = source
 
 
 def trials_of(stage: Stage) -> Trials:
