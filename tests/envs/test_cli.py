@@ -64,6 +64,19 @@ def test_play_by_a_script_and_a_script_that_is_none(tmp_path: Path) -> None:
     assert "Write a JSON list of strings" in done.stderr
 
 
+def test_play_by_actions_falls_silent_after_them() -> None:
+    invoice = "polyathlon/finance.invoice-extract-v1"
+    record = json.loads(polyathlon("play", invoice, "--actions", '["nothing"]', "--json").stdout)[0]
+    assert [turn["action"] for turn in record["turns"]] == ["nothing", *[""] * 13]
+    assert record["verdict"]["reward"] == 0.0
+
+
+def test_actions_that_are_no_list_of_texts_are_refused() -> None:
+    done = polyathlon("play", ID, "--actions", "[1]")
+    assert done.returncode == 1
+    assert "--actions: expected a string, found int. Write a JSON list of strings" in done.stderr
+
+
 def test_a_level_that_is_not_there_says_which_are() -> None:
     done = polyathlon("play", ID, "--level", "9")
     assert done.returncode == 1

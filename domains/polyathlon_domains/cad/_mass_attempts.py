@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 
 from polyathlon import Attempt, Task
@@ -69,6 +71,17 @@ def exploits(task: Task) -> Sequence[Attempt]:
         Attempt("ones", (";".join(["1"] * len(gold)),)),
         Attempt("unevaluated", ("+".join(map(write_value, gold[:-1])),)),
     )
+
+
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether each figure of a bare answer, as decimals, is within the share of the true one that the prompt allows."""
+    fields = actions[0].split(";") if len(actions) == 1 else []
+    values = [Decimal(value.numerator) / Decimal(value.denominator) for value in gold_values(task)]
+    if len(fields) != len(values) or not all(re.fullmatch(r" *-?\d{1,20}(\.\d{0,20})? *", field) for field in fields):
+        return False
+    allowed = Decimal("0.005") if task.prompt.find("+-0.5%") >= 0 else Decimal(0)
+    gaps = [abs(Decimal(field.strip()) - value) for field, value in zip(fields, values, strict=True)]
+    return all(gap <= allowed * abs(value) for gap, value in zip(gaps, values, strict=True))
 
 
 def gold_values(task: Task) -> list[Fraction]:

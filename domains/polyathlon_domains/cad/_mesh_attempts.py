@@ -5,11 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polyathlon import Attempt, Task
-from polyathlon.canonical import Json, canonical_json, expect_list, expect_map
+from polyathlon.canonical import Json, canonical_json, expect_list, expect_map, parse_json
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify.geometry import bounding_block, hull, sound_solid, surface_of
-from polyathlon.verify.surface import Mesh, mesh_json, read_mesh
+from polyathlon.verify.program import only_code
+from polyathlon.verify.surface import GeometryError, Mesh, mesh_json, read_mesh, shells
+from polyathlon.workspaces.mesh_edits import apply_change
 from polyathlon_domains.cad._cell_solids import joined_meshes
+
+SAME_VOLUME_SHARE = 1e-6
+
+
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the last message leaves a sound mesh of the very solid that the original bounds, in as many shells."""
+    code = only_code(actions[-1]) if actions else None
+    if code is None:
+        return False
+    given, original = expect_map(task.public["mesh"]), expect_map(task.hidden["original"])
+    wanted = sound_solid(read_mesh(original["vertices"], original["faces"]))
+    try:
+        repaired = apply_change(read_mesh(given["vertices"], given["faces"]), parse_json(code))
+        made = sound_solid(repaired)
+    except (ValueError, GeometryError):
+        return False
+    apart = (made - wanted).volume() + (wanted - made).volume()
+    same = 0.0 <= apart <= SAME_VOLUME_SHARE * wanted.volume()
+    return bool(same and len(shells(repaired)) == task.hidden["parts"])
 
 
 def alternatives(task: Task) -> Sequence[Attempt]:

@@ -6,9 +6,24 @@ import math
 from collections.abc import Mapping, Sequence
 
 from polyathlon import Attempt, Task
-from polyathlon.canonical import Json, canonical_json, expect_list, expect_map
+from polyathlon.canonical import Json, canonical_json, expect_list, expect_map, parse_json
 from polyathlon.toolcall import write_call, write_fenced
+from polyathlon.verify.part import build_part
+from polyathlon.verify.program import only_code
+from polyathlon.verify.surface import GeometryError
+from polyathlon_domains.cad._part_proof import same_part
 from polyathlon_domains.cad._part_features import copies_of, mm, program_of
+
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the last message is the reference part, written otherwise or within the prompt's tolerance."""
+    code = only_code(actions[-1]) if actions else None
+    if code is None:
+        return False
+    try:
+        made = build_part(parse_json(code))
+    except (ValueError, GeometryError):
+        return False
+    return same_part(made, build_part(program_of(expect_map(task.hidden["part"]))))
 
 
 def alternatives(task: Task) -> Sequence[Attempt]:

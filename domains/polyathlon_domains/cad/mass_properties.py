@@ -21,6 +21,7 @@ from polyathlon_domains.cad._mass_attempts import (
     equivalents,
     exploits,
     gold_values,
+    proves_right,
     reference_line,
 )
 from polyathlon_domains.cad._mass_bodies import AXES, Body, asked_figure, body_json, body_of, part_figures
@@ -152,4 +153,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

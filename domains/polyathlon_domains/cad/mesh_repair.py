@@ -28,7 +28,7 @@ from polyathlon.verify.surface import (
 from polyathlon.workspaces.mesh import open_repair, state_mesh
 from polyathlon.workspaces.mesh_edits import write_mesh
 from polyathlon_domains.cad._cell_solids import LARGE, SMALL, draw_shape, draw_shell, mesh_of_shapes
-from polyathlon_domains.cad._mesh_attempts import alternatives, distractors, equivalents, exploits
+from polyathlon_domains.cad._mesh_attempts import alternatives, distractors, equivalents, exploits, proves_right
 from polyathlon_domains.cad._mesh_damage import KINDS, damage, draw_site
 
 MAX_GAP_MM = 0.05
@@ -218,4 +218,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

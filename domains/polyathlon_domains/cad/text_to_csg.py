@@ -16,10 +16,10 @@ from polyathlon.verify.geometry import Solid, blind_iou, iou, rescaled_iou
 from polyathlon.verify.part import build_part, read_part
 from polyathlon.verify.surface import GeometryError
 from polyathlon.workspaces.mesh import open_part
-from polyathlon_domains.cad._part_attempts import alternatives, distractors, equivalents, exploits
+from polyathlon_domains.cad._part_attempts import alternatives, distractors, equivalents, exploits, proves_right
 from polyathlon_domains.cad._part_drawing import Axes, draw_part
 from polyathlon_domains.cad._part_features import program_of
-from polyathlon_domains.cad._part_probes import Probes, found, make_probes
+from polyathlon_domains.cad._part_probes import TOLERANCE_MM, Probes, farthest_stray_mm, found, make_probes
 from polyathlon_domains.cad._part_text import describe_part
 
 MIN_IOU = 0.995
@@ -27,8 +27,8 @@ FORM = """Corners are sharp unless said otherwise. Give the part in millimetres 
 {"features": [{"op": "add", "box": [dx, dy, dz], "at": [x, y, z]},
 {"op": "cut", "cylinder": {"d": .., "h": ..}, "at": [x, y, z]}, ...]}
 (a box stands on its lowest corner, a cylinder or slot on the centre of its lower end).
-It passes if it overlaps the true part to over 99.5% (intersection over union) and every wall, floor and face that is
-probed at secret places lies within 0.05 mm."""
+It passes if it overlaps the true part to over 99.5% (intersection over union), every wall, floor and face that is
+probed at secret places lies within 0.05 mm, and there is no other material and no other gap beyond that."""
 
 _PLAIN = ("hole", "blind", "pocket", "boss", "pad")
 _ALL = (*_PLAIN, "slot along x", "slot along y", "counterbore", "bored boss")
@@ -61,7 +61,7 @@ class _Reference:
 
 @dataclass(frozen=True, slots=True)
 class PartVerifier:
-    """Passed: overlap above 0.995 and all probes right. Else overlap above a block's, times the features found."""
+    """Passed: overlap above 0.995, all probes right and no stray material. Else overlap above a block's x features."""
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         if evidence.answer is None:
@@ -75,7 +75,8 @@ class PartVerifier:
         features = [found(probes, solid) for probes in reference.probes.features]
         share = sum(features) / len(features)
         parts = {"overlap": round(overlap, 6), "features": share}
-        if overlap > MIN_IOU and share == 1.0 and found(reference.probes.plate, solid):
+        probed = overlap > MIN_IOU and share == 1.0 and found(reference.probes.plate, solid)
+        if probed and farthest_stray_mm(solid, reference.solid) <= TOLERANCE_MM:
             return Verdict.passing(parts)
         progress = rescaled_iou(overlap, reference.blind) * share
         return Verdict.failing("another part", progress=round(progress, 6), parts=parts)
@@ -109,4 +110,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

@@ -144,6 +144,11 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether a bare answer lists each block of the plan once: it may list them in any order."""
+    return len(actions) == 1 and sorted(actions[0].split()) == sorted(_blocks(_built(task)))
+
+
 def _steps(value: Json) -> list[Step]:
     return [expect_list(step) for step in expect_list(value)]  # type: ignore[misc]  # a plan's own steps, drawn above
 
@@ -261,4 +266,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

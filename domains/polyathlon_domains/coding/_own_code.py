@@ -107,6 +107,29 @@ def telling(wanted: Sequence[str], rivals: Sequence[Sequence[str]], *, num_cases
     return sorted([*chosen, *left[: num_cases - len(chosen)]])
 
 
+def calls_that_tell(
+    program: OwnProgram,
+    faults: Sequence[Fault],
+    calls: Sequence[Sequence[Json]],
+    pool: Sequence[Sequence[Json]],
+    *,
+    most: int,
+) -> list[Sequence[Json]]:
+    """Return up to `most` calls of `pool`, such that they and `calls` tell every one of `faults` that the pool can."""
+    chosen: list[Sequence[Json]] = []
+    wanted, more = program.outcomes(calls), program.outcomes(pool)
+    for fault in faults:
+        here = [*calls, *chosen]
+        if len(chosen) >= most or program.outcomes(here, faults=[fault]) != wanted:
+            continue
+        found = program.outcomes(pool, faults=[fault])
+        place = next((k for k, (one, right) in enumerate(zip(found, more, strict=True)) if one != right), None)
+        if place is not None:
+            chosen.append(pool[place])
+            wanted = [*wanted, more[place]]
+    return chosen
+
+
 def _gain(place: int, wanted: Sequence[str], rivals: Sequence[Sequence[str]], caught: Sequence[int]) -> float:
     told = (times for times, rival in zip(caught, rivals, strict=True) if rival[place] != wanted[place])
     return sum(1 / (1 + times) ** 2 for times in told)

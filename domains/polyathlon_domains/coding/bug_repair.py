@@ -14,14 +14,23 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Tree, Verdict, answering
 from polyathlon.canonical import expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
+from polyathlon.seeding import child
 from polyathlon.toolcall import write_call, write_fenced
-from polyathlon.verify.program import Case, right_cases
+from polyathlon.verify.program import Case, only_code, right_cases
 from polyathlon.verify.text import above
 from polyathlon.workspaces.coding import CodingWorkspace
 from polyathlon_domains.coding import _repairs as repairs
 from polyathlon_domains.coding._mutants import Fault, faults
-from polyathlon_domains.coding._own_code import OwnProgram, best_constant_share, branch_rivals, share_equal, telling
+from polyathlon_domains.coding._own_code import (
+    OwnProgram,
+    best_constant_share,
+    branch_rivals,
+    calls_that_tell,
+    share_equal,
+    telling,
+)
 from polyathlon_domains.coding._rewrites import arms_swapped, comparisons_turned
+from polyathlon_domains.coding._same_program import inputs_like, same_program
 
 PROMPT = """{opening}
 
@@ -46,6 +55,7 @@ ASKS = (
 COUNTS = ("There is one fault", "There are two faults", "There are three faults")
 COMMENTS_LIE = "Its comments may be wrong; the description is right. "
 NUM_HIDDEN, NUM_WRONG, NUM_CANDIDATES, NUM_RIVALS, NUM_SHOWN = 20, 6, 50, 16, 3
+NUM_POOL, NUM_MORE = 240, 16
 
 _ENTRIES = ("tally", "score", "digest", "settle", "rate", "reduce_readings", "evaluate", "summarise")
 _VALUES = ("values", "readings", "amounts", "numbers", "levels", "samples")
@@ -93,8 +103,14 @@ class RepairTasks:
             ask=_pick(ASKS, rng),
             code=code,
         )
-        wanted = [found.wanted[place] for place in hidden_places]
-        zero = max(share_equal([found.buggy[place] for place in hidden_places], wanted), best_constant_share(wanted))
+        hidden_calls = [calls[place] for place in hidden_places]
+        program = OwnProgram(right.source, entry)
+        known = faults(program.tree)
+        more = calls_that_tell(program, known, hidden_calls, _pool(core, right.source, hidden_calls), most=NUM_MORE)
+        hidden_calls += [[*call] for call in more]
+        picked = [known[place] for place in cast(list[int], core["faults"])]
+        wanted, wrong = program.outcomes(hidden_calls), program.outcomes(hidden_calls, faults=picked)
+        zero = max(share_equal(wrong, wanted), best_constant_share(wanted))
         files: dict[str, Json] = {"solution.py": code + "\n"}
         if shown:
             files["examples.py"] = _examples_file(entry, calls, found, shown)
@@ -103,11 +119,18 @@ class RepairTasks:
             "right": right.source,
             "buggy": buggy,
             "faults": core["faults"],
-            "calls": cast(Json, [calls[place] for place in hidden_places]),
+            "calls": cast(Json, hidden_calls),
             "expected": cast(Json, wanted),
             "zero": zero,
         }
         return Brief(prompt, hidden, {"files": files})
+
+
+def _pool(core: Core, source: str, calls: Sequence[Sequence[Json]]) -> list[Sequence[Json]]:
+    """Return calls to look among for faults that `calls` do not tell: near bounds, and wilder ones."""
+    rng = child("repair", "pool", source)
+    near = repairs.draw_calls(rng, core, num_calls=NUM_POOL // 2)
+    return [*near, *inputs_like(calls, [source], rng, num_inputs=NUM_POOL // 2)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +251,14 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the last message's function does as the right one on 1,000 fresh inputs."""
+    code = only_code(actions[-1]) if actions else None
+    right, entry = expect_text(task.hidden["right"]), expect_text(task.hidden["entry"])
+    examples = [expect_list(call) for call in expect_list(task.hidden["calls"])]
+    return code is not None and same_program(right, code, entry=entry, examples=examples, seed=task.id)
+
+
 def _handled(buggy: str, entry: str) -> str:
     inner = buggy.replace(f"def {entry}(", "def inner(", 1)
     return f"{inner}\n\ndef {entry}(v):\n    try:\n        return inner(v)\n    except Exception:\n        return 0"
@@ -322,4 +353,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

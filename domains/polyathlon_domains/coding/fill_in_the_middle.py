@@ -30,6 +30,7 @@ from polyathlon_domains.coding._gaps import (
 )
 from polyathlon_domains.coding._own_code import best_constant_share, outcomes, share_equal, telling
 from polyathlon_domains.coding._rewrites import arms_swapped, operands_turned, sums_as_differences
+from polyathlon_domains.coding._same_program import same_program
 
 PROMPTS: Mapping[str, tuple[str, ...]] = {
     "expression": (
@@ -183,6 +184,16 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the function completed by the last message does as the whole one on 1,000 fresh inputs."""
+    piece, gapped = only_code(actions[-1]) if actions else None, _gapped(task)
+    filled = None if piece is None else fill_gap(gapped.program, piece, gapped.kind)
+    examples = [expect_list(call) for call in expect_list(task.hidden["arguments"])]
+    return filled is not None and same_program(
+        ast.unparse(_whole(gapped)), ast.unparse(filled), entry=ENTRY, examples=examples, seed=task.id
+    )
+
+
 def _names(core: Core, rng: np.random.Generator) -> dict[str, str]:
     """Return a name for each symbol of `core`, all different; those of the hardest shapes mislead."""
     pools: dict[str, Sequence[str]] = dict(_PLAIN_NAMES)
@@ -252,4 +263,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

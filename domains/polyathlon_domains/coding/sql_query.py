@@ -16,12 +16,14 @@ from polyathlon.errors import TaskError
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify import sql
+from polyathlon.verify.program import only_code
 from polyathlon.verify.text import above
 from polyathlon.workspaces.query import QueryWorkspace
 from polyathlon.workspaces.toolbox import Outcome
 from polyathlon_domains.coding import _queries as queries
 from polyathlon_domains.coding import _sequences as sequences
 from polyathlon_domains.coding._queries import Question
+from polyathlon_domains.coding._same_query import same_query
 from polyathlon_domains.coding._tables import FLAVOURS, THEMES, Theme, draw_database, draw_filters
 
 PROMPT = """SQLite tables:
@@ -253,6 +255,19 @@ def exploits(task: Task) -> Sequence[Attempt]:
     return (*(Attempt(name, (_fenced(hack),)) for name, hack in hacks.items()), tried)
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the last message's query gives the reference's rows on 80 fresh databases."""
+    query = only_code(actions[-1]) if actions else None
+    return query is not None and same_query(
+        expect_text(task.hidden["sql"]),
+        query.strip(),
+        schema=_schema(task),
+        databases=cast(list[sql.Database], task.hidden["databases"]),
+        ordered=task.hidden["ordered"] is True,
+        seed=task.id,
+    )
+
+
 def _literal(value: Json) -> str:
     if value is None:
         return "NULL"
@@ -310,4 +325,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

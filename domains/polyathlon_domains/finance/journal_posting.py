@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -174,6 +175,13 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether a bare answer holds the very lines of the entry, in any order, amounts as decimals."""
+    lines = [re.fullmatch(r" *(\d+) ([DC]) (\d{1,12}(?:\.\d{1,2})?) *", line) for line in actions[0].split(";")]
+    read = sorted((int(line[1]), line[2], Decimal(line[3]) * 100) for line in lines if line is not None)
+    return len(actions) == 1 and len(read) == len(lines) and read == sorted(_entry(task))
+
+
 def _entry(task: Task) -> list[tuple[int, str, int]]:
     rows = [expect_list(row) for row in expect_list(task.hidden["lines"])]
     return [(expect_int(code), expect_text(side), expect_int(cents)) for code, side, cents in rows]
@@ -223,4 +231,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -155,6 +156,19 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether a bare answer ends in the value, alone or after its one "=", and is off by half a last place at most.
+
+    The question is for the value: how it was worked out earns part credit where it is wrong, and nothing else.
+    """
+    shown = re.fullmatch(r"(?:[^=]*=)? *(-?\d{1,20}(?:\.\d{0,20})?) *", actions[0]) if len(actions) == 1 else None
+    if shown is None:
+        return False
+    decimals, gold = expect_int(task.hidden["decimals"]), Fraction(expect_text(task.hidden["value"]))
+    last_places = abs(Fraction(Decimal(shown[1])) - gold) * 10**decimals
+    return last_places == 0 or (decimals > 0 and 2 * last_places <= 1)
+
+
 def _rounded(task: Task) -> str:
     decimals = expect_int(task.hidden["decimals"])
     return write_fixed(Fraction(expect_text(task.hidden["value"])), decimals)
@@ -177,4 +191,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

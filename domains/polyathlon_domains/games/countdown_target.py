@@ -15,6 +15,7 @@ from polyathlon.canonical import expect_int, expect_list, expect_map, expect_tex
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.numbers import read_number, write_number
 from polyathlon.workspaces.game import GameWorkspace, Played
+from polyathlon_domains.games import _proof
 from polyathlon_domains.games._expression import (
     Expr,
     Unreadable,
@@ -213,6 +214,13 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    numbers = [expect_int(k) for k in expect_list(task.public["numbers"])]
+    target, signs = Fraction(expect_text(task.public["target"])), expect_text(task.public["signs"])
+    use_all = task.public["all"] is True
+    return bool(actions) and _proof.reaches(actions[0], numbers=numbers, target=target, signs=signs, use_all=use_all)
+
+
 def _game(task: Task) -> CountdownGame:
     numbers = tuple(expect_int(k) for k in expect_list(task.public["numbers"]))
     target = Fraction(expect_text(task.public["target"]))
@@ -293,4 +301,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

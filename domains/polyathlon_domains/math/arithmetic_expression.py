@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import operator
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -148,6 +149,26 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the last line is the value of the expression in the prompt, worked out by Python's own parser."""
+    asked = re.match(r"(?:Evaluate|Compute|What is) (\S+)", task.prompt)
+    lines = actions[0].splitlines() if len(actions) == 1 else []
+    if asked is None or not lines or not re.fullmatch(r"[-+]?\d{1,30}(?:/0*[1-9]\d{0,30})?", lines[-1].strip()):
+        return False
+    return Fraction(lines[-1].strip()) == _worth(ast.parse(asked[1], mode="eval").body)
+
+
+def _worth(node: ast.AST) -> Fraction:
+    if isinstance(node, ast.UnaryOp):
+        return -_worth(node.operand)
+    if isinstance(node, ast.BinOp):
+        left, right = _worth(node.left), _worth(node.right)
+        ways = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
+        return Fraction(ways.get(type(node.op), operator.truediv)(left, right))  # type: ignore[call-overload]
+    assert isinstance(node, ast.Constant), "an expression drawn here"
+    return Fraction(node.value)
+
+
 def _reference(task: Task) -> str:
     return "\n".join([*map(expect_text, expect_list(task.hidden["lines"])), expect_text(task.hidden["value"])])
 
@@ -231,4 +252,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

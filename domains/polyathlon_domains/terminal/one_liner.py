@@ -19,6 +19,7 @@ from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.terminal._asking import draw_request, word_request
 from polyathlon_domains.terminal._requests import Atom, Request, answer, compile_request, matches
+from polyathlon_domains.terminal._same_command import same_command
 from polyathlon_domains.terminal._twins import NUM_TWINS, PLACES, twins
 
 RUN_TIMEOUT_S = 30.0  # a starved machine must not fail a right command; a busy loop dies sooner, of its CPU seconds
@@ -198,6 +199,15 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether a bare command prints what the reference prints on 48 fresh trees, within the ban."""
+    request = Request.from_json(task.hidden["request"])
+    command = actions[0].strip() if len(actions) == 1 else ""
+    if not command or len(command) > MAX_COMMAND_CHARS or (request.ban and command.count(request.ban)):
+        return False
+    return same_command(compile_request(request), command, request, seed=task.id)
+
+
 def _slips(atom: Atom) -> list[tuple[str, Atom]]:
     slips = [("turned round", replace(atom, negated=not atom.negated))] if atom.about != "depth" else []
     if atom.about == "size":
@@ -215,4 +225,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

@@ -25,6 +25,7 @@ def play(  # noqa: PLR0913  # each is a flag of the command line
     split: Annotated[str, typer.Option(help="train or test.")] = "train",
     solve: Annotated[bool, typer.Option("--solve", help="Let the domain's own reference play.")] = False,
     script: Annotated[Path | None, typer.Option(help="A JSON file: a list of messages to send.")] = None,
+    actions: Annotated[str | None, typer.Option(help="A JSON list of messages to send; silence after them.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the episode as JSON.")] = False,
 ) -> None:
     """Play one episode. By hand, a message ends with a line that holds only a full stop, or with Ctrl-D."""
@@ -33,7 +34,7 @@ def play(  # noqa: PLR0913  # each is a flag of the command line
     prompt, info = env.reset(seed=seed)
     task = env.task
     assert task is not None
-    player = load_domain(entry.id).solve(task) if solve else _messages(script)
+    player = load_domain(entry.id).solve(task) if solve else _messages(script) if actions is None else _given(actions)
     show = Console(stderr=json, highlight=False, markup=False, soft_wrap=True)
     show.print(f"[{task.id}] up to {entry.row.max_turns} messages\n{info['instructions']}\n", style="dim")
     show.print(prompt)
@@ -71,11 +72,21 @@ def _messages(script: Path | None) -> Script:
         while (message := _typed()) is not None:
             yield message
         return
+    yield from _read(script.read_text(encoding="utf-8"), where=str(script))
+
+
+def _given(actions: str) -> Script:
+    """Send the messages of a JSON list, then none until the turns are over: as an inspection plays them."""
+    yield from _read(actions, where="--actions")
+    while True:
+        yield ""
+
+
+def _read(text: str, *, where: str) -> list[str]:
     try:
-        actions = [expect_text(action) for action in expect_list(parse_json(script.read_text(encoding="utf-8")))]
+        return [expect_text(action) for action in expect_list(parse_json(text))]
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{script}: {error}. Write a JSON list of strings, one a message.") from error
-    yield from actions
+        raise ValueError(f"{where}: {error}. Write a JSON list of strings, one a message.") from error
 
 
 def _typed() -> str | None:

@@ -1,0 +1,1 @@
+"""Mutants: right answers and solutions made wrong by one operator each. A verifier must refuse them."""
