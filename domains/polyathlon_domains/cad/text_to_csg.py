@@ -19,6 +19,7 @@ from polyathlon.workspaces.mesh import open_part
 from polyathlon_domains.cad._part_attempts import alternatives, distractors, equivalents, exploits
 from polyathlon_domains.cad._part_drawing import Axes, draw_part
 from polyathlon_domains.cad._part_features import program_of
+from polyathlon_domains.cad._part_guesses import shortcuts
 from polyathlon_domains.cad._part_probes import Probes, found, make_probes
 from polyathlon_domains.cad._part_text import describe_part
 
@@ -109,4 +110,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

@@ -37,7 +37,7 @@ HIGHEST_BOX = 0.62
 
 # (cells a side, kinds of step in order) a level; "edit" is a clear or a strip
 LEVELS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (5, ("row3", "row1")),
+    (5, ("row2", "row2", "row2")),
     (6, ("row3", "on2")),
     (7, ("row2", "on2", "mirror")),
     (8, ("stair2", "on2", "paint", "mirror")),
@@ -141,6 +141,22 @@ def exploits(task: Task) -> Sequence[Attempt]:
         Attempt("one block of the answer", (write_cell(next(iter(cells)), letter),)),
         Attempt("blocks glued together", ("".join(_blocks(cells)),)),
         Attempt("full-width digits", (" ".join("\uff10" + block[1:] for block in _blocks(cells)),)),
+    )
+
+
+def shortcuts(task: Task) -> Sequence[Attempt]:
+    """The cells that are named, in the letters beside them; every row laid along x from the last cell named."""
+    named, rows = (
+        re.findall(r"\b\d{3}\b", task.prompt),
+        re.findall(r"\b([RGBWYK]{1,4}) (?:from|at) (\d{3})", task.prompt),
+    )
+    laid = [
+        f"{(int(cell[0]) + k) % 10}{cell[1:]}{letter}" for letters, cell in rows for k, letter in enumerate(letters)
+    ]
+    beside = [cell + letters[0] for letters, cell in rows]
+    return (
+        Attempt("the cells that are named", (" ".join(beside or [cell + "R" for cell in named] or ["000R"]),)),
+        Attempt("every row along x", (" ".join(laid or ["000R"]),)),
     )
 
 
@@ -261,4 +277,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

@@ -20,6 +20,7 @@ from polyathlon.workspaces.coding import CodingWorkspace
 from polyathlon_domains.coding import _repairs as repairs
 from polyathlon_domains.coding._mutants import Fault, faults
 from polyathlon_domains.coding._own_code import OwnProgram, best_constant_share, branch_rivals, share_equal, telling
+from polyathlon_domains.coding._repair_guesses import shortcuts
 from polyathlon_domains.coding._rewrites import arms_swapped, comparisons_turned
 
 PROMPT = """{opening}
@@ -321,4 +322,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

@@ -22,6 +22,7 @@ from polyathlon.workspaces.toolbox import Outcome
 from polyathlon_domains.coding import _queries as queries
 from polyathlon_domains.coding import _sequences as sequences
 from polyathlon_domains.coding._queries import Question
+from polyathlon_domains.coding._query_guesses import shortcuts
 from polyathlon_domains.coding._tables import FLAVOURS, THEMES, Theme, draw_database, draw_filters
 
 PROMPT = """SQLite tables:
@@ -310,4 +311,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )
