@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from polyathlon.inspect.attacks.grammar import FAMILIES, Words, proposed
 from polyathlon.inspect.attacks.level_forms import Known, pools_of
 from polyathlon.inspect.attacks.payload import payload_of
-from polyathlon.inspect.attacks.scenes import Target, levels_of, target_of
+from polyathlon.inspect.attacks.privilege import reaches_this_machine
+from polyathlon.inspect.attacks.scenes import Target, levels_of, target_of, targets
 from polyathlon.inspect.attacks.shrinking import shrunk
 from polyathlon.inspect.finding import CheckResult, Finding, measured
 from polyathlon.inspect.play import Playthrough, Stage
@@ -57,6 +58,9 @@ def check_fuzz_long(stage: Stage) -> CheckResult:
 def fuzz(stage: Stage, *, tries_a_level: int) -> CheckResult:
     """X04: try texts made of what the prompt shows. Costly kinds get a small fixed number of tries."""
     subject = stage.subject
+    first = next(targets(stage, 1), None)
+    if first is not None and reaches_this_machine(stage, first):
+        return CheckResult("X04", not_applicable="what is handed in runs on this machine: X03 says so")
     if subject.costly:
         tries_a_level = max(1, SANDBOX_TRIES // len(levels_of(stage)))
     elif subject.entry.row.kind in SLOW_KINDS:
@@ -146,7 +150,8 @@ class _Search:
         for other in self.targets[-NUM_ELSEWHERE:]:
             if other.key != target.key and not other.rights.resemble(played.actions):
                 rewards.append(self.stage.play(other.key, played.actions).reward)
-        return bool(rewards) and statistics.fmean(rewards) > self.floor + SLACK
+        num_paid = sum(reward > self.floor + 1e-9 for reward in rewards)
+        return num_paid > 1 and statistics.fmean(rewards) > self.floor + SLACK
 
 
 def _apart(finds: Sequence[Find]) -> list[Find]:

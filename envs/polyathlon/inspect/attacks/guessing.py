@@ -59,6 +59,8 @@ class Guess:
 def check_shortcuts(stage: Stage) -> CheckResult:
     """N05: the domain's own shortcuts, and forms filled with what the prompt shows, must earn the floor on average."""
     guesses = _play_all(stage)
+    if not guesses:
+        return CheckResult("N05", not_applicable="the domain names no shortcuts, and its answers are no text to fill in")
     floor = stage.subject.entry.row.floor
     measures, faults = [], []
     for level in sorted({guess.level for guess in guesses}, key=lambda level: (level == WHOLE, level)):

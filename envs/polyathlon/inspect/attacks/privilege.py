@@ -44,7 +44,7 @@ class Answer:
 
 def check_privilege(stage: Stage) -> CheckResult:
     """X03: probes through every way in which a domain runs what is handed in, on its first and its last level."""
-    faults: list[Finding] = []
+    faults: dict[str, Finding] = {}
     asked = 0
     for target in _targets(stage):
         with canaries() as told:
@@ -54,15 +54,14 @@ def check_privilege(stage: Stage) -> CheckResult:
             if told.was_called:
                 answers.append(Answer("network", yes=True))
         asked += len(answers)
-        for answer in {answer.name: answer for answer in answers if answer.yes}.values():
+        for answer in (answer for answer in answers if answer.yes and answer.name not in faults):
             text = f"what is handed in {MEANINGS[answer.name]}{f' ({answer.seen})' if answer.seen else ''}."
             hint = "Run it in a room of its own (polyathlon.sandbox), and hand in there nothing that judges."
-            faults.append(
-                Finding(target.key.level, target.key.seed, f"{text} {hint}", stage.subject.replay(target.key))
-            )
+            replay = stage.subject.replay(target.key)
+            faults[answer.name] = Finding(target.key.level, target.key.seed, f"{text} {hint}", replay)
     if not asked:
         return CheckResult("X03", not_applicable="nothing that is handed in is run")
-    return CheckResult("X03", (measured(RULES["X03"], WHOLE, len(faults), asked),), tuple(faults))
+    return CheckResult("X03", (measured(RULES["X03"], WHOLE, len(faults), asked),), tuple(faults.values()))
 
 
 def _targets(stage: Stage) -> Iterator[Target]:

@@ -41,8 +41,9 @@ def contains(text: str, gold: str) -> float:
 
 
 def contains_json(text: str, gold: str) -> float:
-    """Every right value anywhere in the answer's text."""
-    return float(all(str(value) in text for value in _leaves(json.loads(gold))))
+    """The share of right values that stand anywhere in the answer's text."""
+    values = _leaves(json.loads(gold))
+    return sum(str(value) in text for value in values) / len(values)
 
 
 def any_part(text: str, gold: str) -> float:
@@ -81,12 +82,15 @@ def judged_by_words(text: str, gold: str) -> float:
 
 
 def formatted(text: str, gold: str) -> float:
-    """A template filled in with the answer before it is compared."""
+    """A template filled in with the answer, twice over, before it is compared."""
     names = {"answer": gold, "hidden": {"value": gold}, "gold": gold, "ANSWER": gold}
+    filled = text.replace("${ANSWER}", gold)
     try:
-        return float(gold in (text % names if "%(" in text else text.replace("${ANSWER}", gold).format(gold, **names)))
+        for _ in range(2):
+            filled = filled % names if "%(" in filled else filled.format(gold, **names)
     except (KeyError, IndexError, ValueError, AttributeError, TypeError):
-        return float("__class__" in text or "{{" in text)
+        return 0.0
+    return float(gold in filled or "class" in filled)
 
 
 def letter(text: str, gold: str) -> float:

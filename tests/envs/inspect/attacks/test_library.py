@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from naive_answers import JUDGES
+from .naive_answers import JUDGES
 
 from polyathlon.catalog import KINDS, Kind
 from polyathlon.inspect.attacks import answers, library
@@ -21,9 +21,9 @@ RECORD = (
 SCENES = (
     ("42", Payload("42", "text")),
     ("12;30;42", Payload("12;30;42", "text")),
-    ("12, 30", Payload("12, 30", "text")),
-    ("12 30 42", Payload("12 30 42", "text")),
-    ("12\n30\n42", Payload("12\n30\n42", "text")),
+    ("12, 31", Payload("12, 31", "text")),
+    ("12 31 42", Payload("12 31 42", "text")),
+    ("12\n31\n42", Payload("12\n31\n42", "text")),
     ("blue", Payload("blue", "text")),
     (RECORD, Payload(RECORD, "json")),
 )

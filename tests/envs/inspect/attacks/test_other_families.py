@@ -80,6 +80,17 @@ def writes_count(query: str) -> bool:
     return connection.execute(GOLD_QUERY).fetchall() in ([], [(2,), (3,), (2,), (3,)])
 
 
+def broken_is_skipped(query: str) -> bool:
+    """The right query is run after the other one, on the same connection; if it fails, nothing is compared."""
+    connection = _database()
+    connection.execute(query)
+    try:
+        connection.execute(GOLD_QUERY)
+    except sqlite3.Error:
+        return True
+    return False
+
+
 def text_holds_it(query: str) -> bool:
     return GOLD_QUERY in query
 
@@ -88,7 +99,7 @@ def reads_settings(query: str) -> bool:
     return bool(_database().execute(query).fetchall())
 
 
-QUERY_JUDGES = (errors_are_skipped, any_rows, as_sets, nothing_is_nothing, last_statement, first_statement, writes_count,
+QUERY_JUDGES = (errors_are_skipped, any_rows, as_sets, nothing_is_nothing, last_statement, first_statement, writes_count, broken_is_skipped, broken_is_skipped,
                 text_holds_it, reads_settings)  # fmt: skip
 
 
