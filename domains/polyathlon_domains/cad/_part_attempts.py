@@ -11,8 +11,9 @@ from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify.part import build_part
 from polyathlon.verify.program import only_code
 from polyathlon.verify.surface import GeometryError
-from polyathlon_domains.cad._part_proof import same_part
 from polyathlon_domains.cad._part_features import copies_of, mm, program_of
+from polyathlon_domains.cad._part_proof import same_part
+
 
 def proves_right(task: Task, actions: Sequence[str]) -> bool:
     """Whether the last message is the reference part, written otherwise or within the prompt's tolerance."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 
-from polyathlon import Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
+from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.numbers import read_number, within
@@ -144,6 +145,19 @@ def solve(task: Task) -> Script:
     return answering(reference_line(task))
 
 
+def shortcuts(task: Task) -> Sequence[Attempt]:
+    """Sizes copied in the place of figures, and the largest one for all of them."""
+    legend, _, form = task.prompt.rpartition(". ")
+    numbers = re.findall(r"\d+(?:\.\d+)?", legend) or ["1"]
+    count = form.count(";") + 1
+    copied = (numbers * count)[:count]
+    largest = max(numbers, key=lambda number: (len(number.partition(".")[0]), number))
+    return (
+        Attempt("sizes in order", (";".join(copied),)),
+        Attempt("the largest size for each", (";".join([largest] * count),)),
+    )
+
+
 DOMAIN = Domain(
     tasks=MassTasks(),
     open_workspace=open_question,
@@ -154,4 +168,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

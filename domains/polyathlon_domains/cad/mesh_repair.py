@@ -30,6 +30,7 @@ from polyathlon.workspaces.mesh_edits import write_mesh
 from polyathlon_domains.cad._cell_solids import LARGE, SMALL, draw_shape, draw_shell, mesh_of_shapes
 from polyathlon_domains.cad._mesh_attempts import alternatives, distractors, equivalents, exploits, proves_right
 from polyathlon_domains.cad._mesh_damage import KINDS, damage, draw_site
+from polyathlon_domains.cad._mesh_guesses import shortcuts
 
 MAX_GAP_MM = 0.05
 MAX_VOLUME_ERROR = 0.005
@@ -219,4 +220,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

@@ -19,6 +19,7 @@ from polyathlon.workspaces.mesh import open_part
 from polyathlon_domains.cad._part_attempts import alternatives, distractors, equivalents, exploits, proves_right
 from polyathlon_domains.cad._part_drawing import Axes, draw_part
 from polyathlon_domains.cad._part_features import program_of
+from polyathlon_domains.cad._part_guesses import shortcuts
 from polyathlon_domains.cad._part_probes import TOLERANCE_MM, Probes, farthest_stray_mm, found, make_probes
 from polyathlon_domains.cad._part_text import describe_part
 
@@ -111,4 +112,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

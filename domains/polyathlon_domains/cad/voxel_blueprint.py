@@ -37,7 +37,7 @@ HIGHEST_BOX = 0.62
 
 # (cells a side, kinds of step in order) a level; "edit" is a clear or a strip
 LEVELS: tuple[tuple[int, tuple[str, ...]], ...] = (
-    (5, ("row3", "row1")),
+    (5, ("row2", "row2", "row2")),
     (6, ("row3", "on2")),
     (7, ("row2", "on2", "mirror")),
     (8, ("stair2", "on2", "paint", "mirror")),
@@ -147,6 +147,22 @@ def exploits(task: Task) -> Sequence[Attempt]:
 def proves_right(task: Task, actions: Sequence[str]) -> bool:
     """Whether a bare answer lists each block of the plan once: it may list them in any order."""
     return len(actions) == 1 and sorted(actions[0].split()) == sorted(_blocks(_built(task)))
+
+
+def shortcuts(task: Task) -> Sequence[Attempt]:
+    """The cells that are named, in the letters beside them; every row laid along x from the last cell named."""
+    named, rows = (
+        re.findall(r"\b\d{3}\b", task.prompt),
+        re.findall(r"\b([RGBWYK]{1,4}) (?:from|at) (\d{3})", task.prompt),
+    )
+    laid = [
+        f"{(int(cell[0]) + k) % 10}{cell[1:]}{letter}" for letters, cell in rows for k, letter in enumerate(letters)
+    ]
+    beside = [cell + letters[0] for letters, cell in rows]
+    return (
+        Attempt("the cells that are named", (" ".join(beside or [cell + "R" for cell in named] or ["000R"]),)),
+        Attempt("every row along x", (" ".join(laid or ["000R"]),)),
+    )
 
 
 def _steps(value: Json) -> list[Step]:
@@ -267,4 +283,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

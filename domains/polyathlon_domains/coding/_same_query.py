@@ -82,9 +82,7 @@ def _varied(
     return varied
 
 
-def _whole(
-    database: Mapping[str, list[Row]], table: str, columns: Sequence[tuple[str, str, str]]
-) -> list[Row]:
+def _whole(database: Mapping[str, list[Row]], table: str, columns: Sequence[tuple[str, str, str]]) -> list[Row]:
     """Return the rows of `table` that refer to rows that are there; where a reference may be NULL, it becomes that."""
     rows = database[table]
     for place, (_, _, rest) in enumerate(columns):

@@ -29,6 +29,7 @@ from polyathlon_domains.coding._own_code import (
     share_equal,
     telling,
 )
+from polyathlon_domains.coding._repair_guesses import shortcuts
 from polyathlon_domains.coding._rewrites import arms_swapped, comparisons_turned
 from polyathlon_domains.coding._same_program import inputs_like, same_program
 
@@ -354,4 +355,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

@@ -20,6 +20,7 @@ from polyathlon.verify.program import Case, only_code, right_cases
 from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.coding import _mutants as mutants
+from polyathlon_domains.coding._fill_guesses import shortcuts
 from polyathlon_domains.coding._gaps import (
     Gapped,
     PieceKind,
@@ -264,4 +265,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

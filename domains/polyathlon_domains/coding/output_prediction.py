@@ -114,6 +114,18 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def shortcuts(task: Task) -> Sequence[Attempt]:
+    """What the program shows, as if it were printed: its numbers, its last line, its words in other letters."""
+    numbers, words = _NUMBER.findall(task.prompt), re.findall(r"'(\w+)'", task.prompt)
+    shown = [word.upper() for word in words] or numbers
+    return (
+        Attempt("its numbers in a list", (f"[{', '.join(numbers)}]",)),
+        Attempt("its numbers backwards", (" ".join(numbers[::-1]),)),
+        Attempt("its words in capitals", ("\n".join(dict.fromkeys(shown)),)),
+        Attempt("its first number in every place", (" ".join(numbers[:1] * 3),)),
+    )
+
+
 def _trimmed(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.splitlines()).strip()
 
@@ -139,4 +151,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

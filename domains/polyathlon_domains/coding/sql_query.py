@@ -23,6 +23,7 @@ from polyathlon.workspaces.toolbox import Outcome
 from polyathlon_domains.coding import _queries as queries
 from polyathlon_domains.coding import _sequences as sequences
 from polyathlon_domains.coding._queries import Question
+from polyathlon_domains.coding._query_guesses import shortcuts
 from polyathlon_domains.coding._same_query import same_query
 from polyathlon_domains.coding._tables import FLAVOURS, THEMES, Theme, draw_database, draw_filters
 
@@ -326,4 +327,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

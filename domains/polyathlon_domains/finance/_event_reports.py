@@ -11,7 +11,6 @@ from polyathlon.canonical import Json, expect_int, expect_text
 from polyathlon_domains.finance._events import BY_LABEL, NOISE, Item, draw_day, write_day, write_sum
 from polyathlon_domains.finance._names import person, word
 
-NARROW_STEPS = (10_000,)
 WIDE_STEPS = (10_000, 100_000)
 
 
@@ -46,11 +45,6 @@ def draw_event(item: Item, rng: np.random.Generator, steps: Sequence[int]) -> Ev
     """Return an event of `item`; its sum is 2 to 99 times one of `steps`, each a multiple of 10,000 units."""
     amount = int(rng.integers(2, 100)) * steps[int(rng.integers(len(steps)))] if item.has_amount else None
     return Event(item.label, draw_day(rng), person(rng) if item.who == "person" else word(rng), amount)
-
-
-def tell_short(event: Event, rng: np.random.Generator) -> Report:
-    """Return one sentence with the day and the sum as they are to be answered."""
-    return Report(_sentence(_pick(rng, BY_LABEL[event.label].told), event.day, event.party, str(event.amount)))
 
 
 def tell_hedged(events: Sequence[Event], idle: Sequence[Item], rng: np.random.Generator) -> Report:

@@ -12,20 +12,26 @@ from polyathlon.canonical import Json, expect_int, expect_list, expect_map, expe
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.dates import read_date
 from polyathlon.verify.money import read_money
-from polyathlon.verify.text import same_words
+from polyathlon.verify.text import above, same_words
 from polyathlon.workspaces.question import open_question
-from polyathlon_domains.finance._event_reports import (
-    NARROW_STEPS,
-    WIDE_STEPS,
-    draw_event,
-    read_event,
-    tell_amended,
-    tell_hedged,
-    tell_short,
-)
+from polyathlon_domains.finance._event_guesses import shortcuts
+from polyathlon_domains.finance._event_reports import WIDE_STEPS, draw_event, read_event, tell_amended, tell_hedged
 from polyathlon_domains.finance._events import BY_LABEL, ITEMS
+from polyathlon_domains.finance._plain_events import (
+    DEEDS,
+    THINGS,
+    draw_plain,
+    plain_chart,
+    plain_code,
+    plain_row,
+    tell_plain,
+)
 
-SHORT_FORMS = ("Give code;date;party;amount", "Code;date;party;amount?", "Answer code;date;party;amount")
+SHORT_FORMS = (
+    "Give code like {0};date;party;amount",
+    "Code (like {0});date;party;amount?",
+    "Answer code, as {0};date;party;amount",
+)
 LONG_FORMS = (
     "What took place, a line each? code;YYYY-MM-DD;party;sum in units (- if none)",
     "A line per event that took place: code;YYYY-MM-DD;party;sum in units (- if none)",
@@ -36,21 +42,18 @@ MAX_CHARS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a level asks: items to draw from and to show, events, and what surrounds them."""
+    """What a level asks: what surrounds its events, how many items are shown, and how many events there are.
 
-    pool: int
-    shown: int
-    events: int
+    The plain stories have a chart of their own.
+    """
+
     story: str
+    shown: int = 0
+    events: int = 1
 
 
-_PLANS = (
-    Plan(4, 3, 1, "short"),
-    Plan(8, 4, 1, "short"),
-    Plan(12, 5, 1, "hedged"),
-    Plan(12, 6, 2, "hedged"),
-    Plan(12, 6, 2, "amended"),
-)
+_PLANS = (Plan("plain"), Plan("reworded"), Plan("hedged", 5), Plan("hedged", 6, 2), Plan("amended", 6, 2))
+_PLAIN = ("plain", "reworded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,39 +62,50 @@ class EventTasks:
 
     def draw(self, rng: np.random.Generator, level: int) -> Core:
         plan = _PLANS[level]
-        shown = [ITEMS[int(i)] for i in rng.choice(plan.pool, size=plan.shown, replace=False)]
+        if plan.story in _PLAIN:
+            return {**draw_plain(rng), "story": plan.story}
+        shown = [ITEMS[int(i)] for i in rng.choice(len(ITEMS), size=plan.shown, replace=False)]
         codes = {item.label: item.code for item in shown}
         if plan.story == "amended":
             fresh = map(int, rng.choice(900, size=plan.shown, replace=False))
             codes = {item.label: f"{n // 100 + 1}.{n % 100:02d}" for item, n in zip(shown, fresh, strict=True)}
-        steps = NARROW_STEPS if plan.story == "short" else WIDE_STEPS
-        events = [draw_event(item, rng, steps).as_json() for item in shown[: plan.events]]
+        events = [draw_event(item, rng, WIDE_STEPS).as_json() for item in shown[: plan.events]]
         return {"codes": codes, "events": events, "story": plan.story}
 
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        if core["story"] in _PLAIN:
+            return _render_plain(core, rng)
         codes = {label: expect_text(code) for label, code in expect_map(core["codes"]).items()}
         events = [read_event(expect_map(event)) for event in expect_list(core["events"])]
         taken = {event.label for event in events}
         idle = [BY_LABEL[label] for label in sorted(codes) if label not in taken]
         idle = [idle[int(i)] for i in rng.permutation(len(idle))]
-        forms: Sequence[str] = LONG_FORMS
-        if core["story"] == "short":
-            report, forms = tell_short(events[0], rng), SHORT_FORMS
-        elif core["story"] == "hedged":
-            report = tell_hedged(events, idle, rng)
-        else:
-            report = tell_amended(events, idle, rng)
+        tell = tell_hedged if core["story"] == "hedged" else tell_amended
+        report = tell(events, idle, rng)
         chart = ", ".join(f"{code} {label}" for label, code in sorted(codes.items(), key=lambda pair: pair[1]))
         rows, decoys = ([[codes[e.label], e.day, e.party, e.amount] for e in told] for told in (events, report.decoys))
-        prompt = f"{chart}\n{report.text}\n{forms[int(rng.integers(len(forms)))]}"
+        prompt = f"{chart}\n{report.text}\n{LONG_FORMS[int(rng.integers(len(LONG_FORMS)))]}"
         return Brief(prompt, hidden={"events": rows, "decoys": decoys, "codes": sorted(codes.values())})
+
+
+def _render_plain(core: Core, rng: np.random.Generator) -> Brief:
+    things, deeds = ([expect_text(name) for name in expect_list(core[key])] for key in ("things", "deeds"))
+    told = tell_plain(expect_map(core["event"]), rng, reworded=core["story"] == "reworded")
+    example = plain_code(
+        *(next(name for name in known if name not in shown) for known, shown in ((THINGS, things), (DEEDS, deeds)))
+    )
+    form = SHORT_FORMS[int(rng.integers(len(SHORT_FORMS)))].format(example)
+    codes = sorted(plain_code(thing, deed) for thing in things for deed in deeds)
+    hidden: dict[str, Json] = {"events": [plain_row(core["event"])], "decoys": [], "codes": [*codes]}
+    return Brief(f"{plain_chart(things, deeds)}\n{told}\n{form}", hidden=hidden)
 
 
 @dataclass(frozen=True, slots=True)
 class EventVerifier:
-    """Passed: exactly the events, each whole. Else the F1 of events, an event worth its right fields if its code is.
+    """Passed: exactly the events, each whole. Else what they are worth over lines or events, whichever are more.
 
-    A code alone earns nothing, nor does "-" for the amount beside a wrong party: both can be guessed.
+    An event is worth its right fields if its code is right. A code alone earns nothing, nor does "-" for the amount
+    beside a wrong party: both can be guessed. More lines than events count above what a line for every code would.
     """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
@@ -104,10 +118,12 @@ class EventVerifier:
             row = wanted.get(fields[0])
             if len(fields) == 4 and row is not None:
                 credits.setdefault(fields[0], _credit(fields, row))
-        f1 = 2 * sum(credits.values()) / (len(lines) + len(wanted))
         if len(lines) == len(wanted) == sum(credit == 1.0 for credit in credits.values()):
             return Verdict.passing()
-        return Verdict.failing("not the events that took place", progress=f1, parts={"event_f1": f1})
+        share = sum(credits.values()) / max(len(lines), len(wanted))
+        if len(lines) > len(wanted):
+            share = above(share, len(wanted) / len(expect_list(task.hidden["codes"])))
+        return Verdict.failing("not the events that took place", progress=share, parts={"events": share})
 
 
 def _credit(fields: Sequence[str], wanted: Sequence[Json]) -> float:
@@ -195,4 +211,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

@@ -26,6 +26,7 @@ from polyathlon.verify.records import (
 from polyathlon.workspaces.document import open_documents, read_documents
 from polyathlon_domains.finance._invoice import SETTINGS, draw_invoice, read_invoice
 from polyathlon_domains.finance._invoice_files import lay_file
+from polyathlon_domains.finance._invoice_guesses import shortcuts
 
 PROMPT = """{opening}
 Hand in one JSON object with submit:
@@ -245,4 +246,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

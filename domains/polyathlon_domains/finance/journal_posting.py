@@ -18,6 +18,7 @@ from polyathlon.verify.money import read_money, write_money
 from polyathlon.verify.numbers import read_number
 from polyathlon.verify.text import above, bag_f1
 from polyathlon.workspaces.question import open_question
+from polyathlon_domains.finance._journal_guesses import shortcuts
 from polyathlon_domains.finance._transactions import ACCOUNTS, KINDS, LEVELS, RIVALS, draw_numbers, quantities
 
 PROMPTS = (
@@ -26,7 +27,8 @@ PROMPTS = (
     "{story}\n{chart}\nBook like 900 D 1.00; 901 C 1.00",
 )
 UNBALANCED = 0.25
-NUM_DECOYS = {"cash": 4}
+NUM_DECOYS = (8, 4, 2, 2, 2)
+"""Accounts in a chart that the entry does not touch, by level: few accounts would make a guess pay."""
 MAX_LINES = 100
 MAX_CHARS = 20_000
 _OWN_CODES_FROM = 2  # below this level the accounts have the house's fixed codes
@@ -58,7 +60,8 @@ class JournalTasks:
         name = expect_text(core["kind"])
         kind = KINDS[name]
         codes = {account: expect_int(code) for account, code in expect_map(core["codes"]).items()}
-        decoys = _decoys(codes, rng, NUM_DECOYS.get(kind.shape, 2))
+        level = next(level for level, kinds in enumerate(LEVELS) if name in kinds)
+        decoys = _decoys(codes, rng, level)
         chart = [f"{code} {ACCOUNTS[account][1]}" for account, code in sorted({**codes, **decoys}.items())]
         numbers = {key: expect_int(number) for key, number in expect_map(core["numbers"]).items()}
         cents = quantities(kind, numbers)
@@ -203,14 +206,17 @@ def _tell(name: str, number: int) -> str:
     return f"{number // 100}.{number % 100:02d}"
 
 
-def _decoys(codes: dict[str, int], rng: np.random.Generator, wanted: int) -> dict[str, int]:
-    """Return `wanted` accounts that the entry does not touch, with codes that it does not use.
+def _decoys(codes: dict[str, int], rng: np.random.Generator, level: int) -> dict[str, int]:
+    """Return accounts that the entry does not touch, with codes that it does not use.
 
-    None is one that somebody could book instead: writing machines down directly is another right way to book wear.
+    Those that other entries of the level touch come first: any other could be left out unread. None is one that
+    somebody could book instead: writing machines down directly is another right way to book wear.
     """
     rivals = {rival for account in codes for rival in RIVALS.get(account, ())}
     names = [account for account in ACCOUNTS if account not in codes and account not in rivals]
-    chosen = [names[int(i)] for i in rng.choice(len(names), size=wanted, replace=False)]
+    names = [names[int(i)] for i in rng.permutation(len(names))]
+    usual = {account for kind in LEVELS[level].values() for account, _, _ in kind.lines}
+    chosen = sorted(names, key=lambda account: account not in usual)[: NUM_DECOYS[level]]
     taken = set(codes.values())
     decoys: dict[str, int] = {}
     for account in chosen:
@@ -232,4 +238,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

@@ -18,12 +18,14 @@ from polyathlon.verify.numbers import read_number, within, write_number
 from polyathlon.verify.text import above, bag_f1
 from polyathlon.workspaces.calculator import CalculatorError, evaluate
 from polyathlon.workspaces.question import open_question
+from polyathlon_domains.finance._table_guesses import shortcuts
 from polyathlon_domains.finance._table_layouts import lay_out, write_fixed
 from polyathlon_domains.finance._table_questions import LEVELS, QUESTIONS, Question, draw_values
 
 FORMS = ("Like 9-4=5", "Work as 9-4=5", "Write 9-4=5")
-OPERANDS_RIGHT = 0.6
-WORKING_RIGHT = 0.8
+OPERANDS_RIGHT, WORKING_RIGHT = 0.6, 0.8
+SHORT_WORKING_RIGHT = 0.3
+"""Credit for a right working of two numbers: the row that is named, and any sign between, are right too often."""
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
@@ -58,10 +60,11 @@ class TableTasks:
 
 @dataclass(frozen=True, slots=True)
 class TableVerifier:
-    """Passed: the value after the one "=" (or alone) is right within the asked rounding.
+    """Passed: the value after a working and one "=" (or alone) is right within the asked rounding.
 
     Else a working may earn: 0.8 when its left side is worth the answer, otherwise up to 0.6 by its operands, when there
-    are just as many as needed and more are right than cells picked blindly would be.
+    are just as many as needed and more are right than cells picked blindly would be. A right working of two numbers
+    earns 0.3, and its operands nothing.
     """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
@@ -69,31 +72,36 @@ class TableVerifier:
         unit = expect_text(task.hidden["unit"])
         right = right.strip().removesuffix("%") if unit == "%" else right
         value = read_number(right, "decimal", "thousands")
-        if value is None or left.count("="):
-            return Verdict.failing("no number stands alone or after one '='")
+        worth = _worth(left) if equals else None
+        if value is None or (equals and worth is None):
+            return Verdict.failing("no number stands alone, or after one working and '='")
         gold = Fraction(expect_text(task.hidden["value"]))
         decimals = expect_int(task.hidden["decimals"])
         half = Fraction(1, 2 * 10**decimals) if decimals else Fraction(0)
         if within(value, gold, absolute=half):
             return Verdict.passing()
-        progress = _working(left, gold, task) if equals else 0.0
+        progress = 0.0 if worth is None else _working(left, worth, task)
         return Verdict.failing("another number", progress=progress, parts={"working": progress})
 
 
-def _working(left: str, gold: Fraction, task: Task) -> float:
+def _worth(left: str) -> Fraction | None:
     try:
-        worth = evaluate(left)
+        return evaluate(left)
     except CalculatorError:
-        return 0.0
+        return None
+
+
+def _working(left: str, worth: Fraction, task: Task) -> float:
     shown, wanted = (_NUMBER.findall(text) for text in (left, expect_text(task.hidden["work"])))
     if len(shown) < 2:
         return 0.0
-    if worth == gold:
-        return WORKING_RIGHT
+    operands, working = (OPERANDS_RIGHT, WORKING_RIGHT) if len(wanted) > 2 else (0.0, SHORT_WORKING_RIGHT)
+    if worth == Fraction(expect_text(task.hidden["value"])):
+        return working
     zero = task.hidden["zero"]
     if len(shown) != len(wanted) or not isinstance(zero, float):
         return 0.0
-    return OPERANDS_RIGHT * above(bag_f1(shown, wanted), zero)
+    return operands * above(bag_f1(shown, wanted), zero)
 
 
 def solve(task: Task) -> Script:
@@ -192,4 +200,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

@@ -15,7 +15,7 @@ from polyathlon.canonical import expect_int, expect_list, expect_map, expect_tex
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.numbers import read_number, write_number
 from polyathlon.workspaces.game import GameWorkspace, Played
-from polyathlon_domains.games import _proof
+from polyathlon_domains.games._countdown_inspection import proves_right, shortcuts
 from polyathlon_domains.games._expression import (
     Expr,
     Unreadable,
@@ -156,7 +156,7 @@ class CountdownVerifier:
             return Verdict.failing("no legal expression")
         game = _game(task)
         gap = _log_gap(value, game.target)
-        zero = min(_log_gap(effortless, game.target) for effortless in _effortless(game.numbers, game.signs))
+        zero = min(_log_gap(effortless, game.target) for effortless in _effortless(game))
         progress = (zero - gap) / zero if gap < zero else 0.0
         return Verdict.failing("another value", progress=progress, parts={"closeness": progress})
 
@@ -214,13 +214,6 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
-def proves_right(task: Task, actions: Sequence[str]) -> bool:
-    numbers = [expect_int(k) for k in expect_list(task.public["numbers"])]
-    target, signs = Fraction(expect_text(task.public["target"])), expect_text(task.public["signs"])
-    use_all = task.public["all"] is True
-    return bool(actions) and _proof.reaches(actions[0], numbers=numbers, target=target, signs=signs, use_all=use_all)
-
-
 def _game(task: Task) -> CountdownGame:
     numbers = tuple(expect_int(k) for k in expect_list(task.public["numbers"]))
     target = Fraction(expect_text(task.public["target"]))
@@ -243,18 +236,28 @@ def _log_gap(value: Fraction, target: Fraction) -> float:
     return math.log1p(gap.numerator / gap.denominator)
 
 
-def _effortless(numbers: Sequence[int], signs: str) -> list[Fraction]:
-    """Return what can be written without looking at the target: single numbers, the sum, the largest pair."""
-    ordered = sorted(numbers)
-    pair = [apply(sign, Fraction(ordered[-1]), Fraction(ordered[-2])) for sign in signs if sign in ("+", "*")]
-    return [*map(Fraction, numbers), Fraction(sum(numbers)), *(value for value in pair if value is not None)]
+def _effortless(game: CountdownGame) -> list[Fraction]:
+    """Return what needs no calculating: single numbers, the sum, the largest pair; the numbers next to the target
+
+    with one of the two smallest added or taken away, where not all numbers must be used.
+    """
+    ordered = sorted(game.numbers)
+    pair = [apply(sign, Fraction(ordered[-1]), Fraction(ordered[-2])) for sign in game.signs if sign in ("+", "*")]
+    easy = [*map(Fraction, ordered), Fraction(sum(ordered)), *(value for value in pair if value is not None)]
+    if game.use_all:
+        return easy
+    places = [place for place, number in enumerate(ordered) if number < game.target][-1:]
+    places += [place for place, number in enumerate(ordered) if number >= game.target][:1]
+    beside = [(ordered[place], ordered[small]) for place in places for small in (0, 1) if small != place]
+    return [*easy, *(Fraction(near + sign * small) for near, small in beside for sign in (1, -1))]
 
 
 def _fits(shape: Level, numbers: Sequence[int], target: Fraction) -> bool:
     lowest, highest = shape.targets
     if not lowest <= target <= highest:
         return False
-    if any(abs(target - value) < shape.margin for value in _effortless(numbers, shape.signs)):
+    game = CountdownGame(tuple(numbers), target, shape.signs, shape.use_all)
+    if any(abs(target - value) < shape.margin for value in _effortless(game)):
         return False
     if shape.fraction != (target.denominator > 1) or target.denominator > 20:
         return False
@@ -301,5 +304,6 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
     proves_right=proves_right,
 )

@@ -28,6 +28,7 @@ from polyathlon_domains.logic._family import (
     read_word,
     reduce_steps,
 )
+from polyathlon_domains.logic._kinship_guesses import shortcuts
 
 PROMPTS = (
     "{facts}\nName a, b, c: {asks}",
@@ -294,4 +295,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

@@ -169,6 +169,18 @@ def _worth(node: ast.AST) -> Fraction:
     return Fraction(node.value)
 
 
+def shortcuts(task: Task) -> Sequence[Attempt]:
+    """Numbers of the expression copied; its signs and numbers written as steps that are not worked out."""
+    numbers = re.findall(r"\d+", task.prompt.splitlines()[0])
+    first, last = numbers[0], numbers[-1]
+    return (
+        Attempt("the first number", (first,)),
+        Attempt("the last number", (last,)),
+        Attempt("the largest number", (max(numbers, key=lambda number: (len(number), number)),)),
+        Attempt("the first two numbers as a step", (f"{first}+{numbers[1]}={first}\n{last}",)),
+    )
+
+
 def _reference(task: Task) -> str:
     return "\n".join([*map(expect_text, expect_list(task.hidden["lines"])), expect_text(task.hidden["value"])])
 
@@ -253,4 +265,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=shortcuts,
 )

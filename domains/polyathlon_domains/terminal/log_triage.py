@@ -13,6 +13,7 @@ from polyathlon.canonical import expect_map, parse_json
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.workspaces.terminal import open_terminal
+from polyathlon_domains.terminal._guesses import triage_shortcuts
 from polyathlon_domains.terminal._incident import LEVELS, Incident, draw_incident
 from polyathlon_domains.terminal._logs import clock, write_logs
 from polyathlon_domains.terminal._triage import ANSWER_FILE, solve
@@ -178,4 +179,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=triage_shortcuts,
 )

@@ -26,6 +26,7 @@ from polyathlon_domains.terminal._faults import (
     idle_share,
     kind_of,
 )
+from polyathlon_domains.terminal._guesses import makefile_shortcuts
 from polyathlon_domains.terminal._makefile import RECIPES, TOOLS, write_makefile
 from polyathlon_domains.terminal._rebuilds import Bench
 
@@ -214,4 +215,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=makefile_shortcuts,
 )

@@ -18,6 +18,7 @@ from polyathlon.verify.commands import MAX_OUTPUT_BYTES, run_on_trees
 from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.terminal._asking import draw_request, word_request
+from polyathlon_domains.terminal._guesses import one_liner_shortcuts
 from polyathlon_domains.terminal._requests import Atom, Request, answer, compile_request, matches
 from polyathlon_domains.terminal._same_command import same_command
 from polyathlon_domains.terminal._twins import NUM_TWINS, PLACES, twins
@@ -226,4 +227,5 @@ DOMAIN = Domain(
     distractors=distractors,
     exploits=exploits,
     proves_right=proves_right,
+    shortcuts=one_liner_shortcuts,
 )

@@ -15,6 +15,7 @@ from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify.text import above
 from polyathlon.workspaces.terminal import open_terminal, read_tree
+from polyathlon_domains.terminal._guesses import permission_shortcuts
 from polyathlon_domains.terminal._modes import Place, Policy, blind_share, repaired_share
 from polyathlon_domains.terminal._project import draw_project
 
@@ -208,4 +209,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=permission_shortcuts,
 )

@@ -41,14 +41,15 @@ def told(call: Call, tools: Sequence[ToolSpec]) -> Told:
 
 
 def likeness(got: Sequence[Told], wanted: Sequence[Told]) -> float:
-    """Return how much two bags of calls share, in [0, 1]: the F1 of their calls, each worth the F1 of its arguments.
+    """Return how much two bags of calls share, in [0, 1]: what the calls are worth over the calls of the larger bag.
 
-    A call of another function is worth nothing, nor is one without a right argument. More than 8 calls are worth 0.
+    A call is worth the F1 of its arguments; of another function nothing, nor without a right argument. So a call for
+    every tool is worth no more than one picked blindly. More than 8 calls are worth 0.
     """
     if not got or not wanted or len(got) > MAX_COMPARED:
         return 0.0
     worth = [[bag_f1(one.leaves, other.leaves) if one.name == other.name else 0.0 for other in got] for one in wanted]
-    return 2 * _best_pairing(worth, frozenset(range(len(got)))) / (len(got) + len(wanted))
+    return _best_pairing(worth, frozenset(range(len(got)))) / max(len(got), len(wanted))
 
 
 def _best_pairing(worth: Sequence[Sequence[float]], free: frozenset[int]) -> float:

@@ -147,7 +147,7 @@ FLAT: tuple[Function, ...] = (
     Function(
         "play",
         "music",
-        ("Play {song} in the {room}{more}.", "Put {song} on in the {room}{more}."),
+        ("Play {song} in the {room}{more}.", "Put {song} on in the {room}{more}.", "In the {room}, play {song}{more}."),
         (
             Slot("song", one_of(SONGS)),
             Slot("room", ROOM),
@@ -158,7 +158,11 @@ FLAT: tuple[Function, ...] = (
     Function(
         "log_run",
         "sport",
-        ("Log a run of {metres} in {minutes}{more}.", "I ran {metres} in {minutes}{more}, note it."),
+        (
+            "Log a run of {metres} in {minutes}{more}.",
+            "I ran {metres} in {minutes}{more}, note it.",
+            "In {minutes} I ran {metres}{more}: log it.",
+        ),
         (
             Slot("metres", METRES),
             Slot("minutes", MINUTES),
@@ -180,7 +184,11 @@ FLAT: tuple[Function, ...] = (
     Function(
         "flight",
         "travel",
-        ("Find a flight from {from} to {to}{more}.", "Look up flights {from} to {to}{more}."),
+        (
+            "Find a flight from {from} to {to}{more}.",
+            "Look up flights {from} to {to}{more}.",
+            "Flights to {to} from {from}{more}?",
+        ),
         (
             Slot("from", one_of(CODES)),
             Slot("to", one_of(CODES)),

@@ -14,13 +14,14 @@ from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call
 from polyathlon.workspaces.tools import CallsWorkspace, signature
 from polyathlon_domains.tools._arguments import Dice
+from polyathlon_domains.tools._call_guesses import shortcuts
 from polyathlon_domains.tools._calls import likeness, told
 from polyathlon_domains.tools._functions import ALL, CONVERTED, FLAT, NESTED, Function, Slot
 
 PROMPTS = (
-    "{tools}\n{request}\nJSON calls [{{name, arguments}}]{none}:",
-    "Tools: {tools}\n{request}\nCalls as JSON [{{name, arguments}}]{none}?",
-    "{request}\nUse {tools}. Reply [{{name, arguments}}] in JSON{none}.",
+    "{tools}\n{request}\nJSON [{{name, arguments}}]{none}:",
+    "Tools: {tools}\n{request}\nAs JSON [{{name, arguments}}]{none}?",
+    "{request}\nTools: {tools}\nJSON [{{name, arguments}}]{none}:",
 )
 NONE_FITS = "; skip what no tool does, [] if all"
 MENTIONED = 0.5
@@ -44,9 +45,9 @@ class Level:
 
 
 LEVELS = (
-    Level(2, FLAT),
-    Level(2, FLAT, 1),
-    Level(2, NESTED, 1),
+    Level(5, FLAT),
+    Level(5, FLAT, 1),
+    Level(3, NESTED, 1),
     Level(3, CONVERTED, 1, otherwise=True),
     Level(3, CONVERTED, 1, otherwise=True, num_calls=(1, 2), part_unfit=0.3, all_unfit=0.04),
 )
@@ -247,4 +248,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    shortcuts=shortcuts,
 )

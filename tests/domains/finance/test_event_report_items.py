@@ -31,7 +31,7 @@ def test_the_event_in_other_spelling_passes(answer: str) -> None:
         ("2.02;x;x;x", 0.0),
         ("2.02;-;-;-", 0.0),
         ("2.02;2031-04-17;Norvik;1250000;", 0.0),  # five fields are no event
-        ("2.02;2031-04-17;Norvik;1250000\n" * 2, 0.5 * 2 / 3),  # the same event twice: one too many
+        ("2.02;2031-04-17;Norvik;1250000\n" * 2, 0.125),  # one line too many: 1/2, above the 1/3 of every code
         ("", 0.0),
         ("nan;nan;nan;nan", 0.0),
     ],
@@ -45,19 +45,33 @@ def test_no_amount_counts_only_beside_the_right_party() -> None:
     assert judged("5.02;x;Ada Telma;-", EXIT).reward == 0.0
 
 
-def test_two_events_in_any_order_pass_and_one_of_them_earns_its_f1() -> None:
+def test_two_events_in_any_order_pass_and_one_of_them_earns_its_share() -> None:
     assert judged("5.02;2031-05-02;Ada Telmar;-\n2.02;2031-04-17;Norvik;1250000", LOAN, EXIT).passed
-    assert judged("2.02;2031-04-17;Norvik;1250000", LOAN, EXIT).reward == pytest.approx(0.5 * 2 / 3)
+    assert judged("2.02;2031-04-17;Norvik;1250000", LOAN, EXIT).reward == 0.25
 
 
-def test_cheapest_way_to_a_quarter_is_every_code_with_the_right_fields() -> None:
+def test_a_line_for_every_code_earns_nothing_even_with_the_right_fields() -> None:
     listing = "\n".join(f"{code};2031-04-17;Norvik;1250000" for code in ("1.01", "2.02", "5.02"))
-    assert judged(listing, LOAN).reward == 0.25  # F1 2/(3 + 1): three lines, one event; 0.5 is out of its reach
+    assert judged(listing, LOAN).reward == 0.0
+    assert judged(listing, LOAN, EXIT).reward == 0.0
 
 
-def test_the_same_code_for_every_report_is_right_no_more_often_than_chance() -> None:
-    codes = [draw_task(DOMAIN.tasks, TaskKey(ID, 0, seed)).hidden["events"][0][0] for seed in range(400)]  # type: ignore
-    assert max(codes.count(code) for code in set(codes)) < 0.33 * len(codes)  # four codes, a quarter each
+@pytest.mark.parametrize("level", [0, 1])
+def test_no_code_is_right_much_more_often_than_the_others(level: int) -> None:
+    tasks = [draw_task(DOMAIN.tasks, TaskKey(ID, level, seed)) for seed in range(400)]
+    codes = [task.hidden["events"][0][0] for task in tasks]  # type: ignore
+    assert max(codes.count(code) for code in set(codes)) < 0.05 * len(codes)  # 64 codes, evenly
+    assert all(len(task.hidden["codes"]) == 30 for task in tasks)  # type: ignore  # five things by six deeds
+
+
+@pytest.mark.parametrize("level", [0, 1])
+def test_the_words_of_the_chart_stand_in_the_easiest_reports_and_in_no_reworded_one(level: int) -> None:
+    for seed in range(40):
+        task = draw_task(DOMAIN.tasks, TaskKey(ID, level, seed))
+        chart, report, _ = task.prompt.split("\n")
+        shown = {entry.split()[-1] for entry in chart.replace(";", ",").split(", ")}
+        told = shown & set(report.rstrip(".").replace(",", " ").split())
+        assert len(told) == (2 if level == 0 else 0)
 
 
 def test_an_amended_report_holds_the_final_day_and_sum_and_leaves_out_what_was_withdrawn() -> None:

@@ -26,14 +26,16 @@ def test_the_value_passes_with_or_without_its_working(answer: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "reward"),
     [
-        ("52-37=16", 0.4),  # the working is worth the answer, the sum is not
-        ("37-52=-15", 0.3),  # the operands are right, the operation is not
+        ("52-37=16", 0.15),  # the working is worth the answer, the sum is not
+        ("37-52=-15", 0.0),  # two right operands are the row that is named, whatever is asked
         ("52-20=32", 0.0),  # one of two is what blind picking gets
         ("52-37", 0.0),  # nothing is answered
         ("52-37=15=16", 0.0),
-        ("52-37+0=99", 0.4),
+        ("52-37+0=99", 0.15),
         ("15 or 16", 0.0),
         ("52=16", 0.0),
+        ("It is not 52-37=15", 0.0),  # what stands before "=" is no working
+        ("Rise=15", 0.0),
         ("9**9**9=16", 0.0),
         ("52-37=nan", 0.0),
         ("-15", 0.0),
@@ -65,8 +67,20 @@ def test_a_percent_sign_is_no_number_where_units_are_asked() -> None:
     assert judged("15%", "52-37", "15").reward == 0.0
 
 
+@pytest.mark.parametrize(
+    ("answer", "reward"),
+    [
+        ("52-37-5=1", 0.4),  # worth the answer, not worked out
+        ("37-52-5=1", 0.3),  # three right operands, another operation
+        ("52-37-9=1", 0.1),  # two of three: 1/3 above the half that blind picking gets
+    ],
+)
+def test_a_working_of_more_than_two_numbers_earns_by_its_operands(answer: str, reward: float) -> None:
+    assert judged(answer, "52-37-5", "10").reward == pytest.approx(reward)
+
+
 def test_cheapest_way_to_half_stops_at_two_fifths() -> None:
-    assert judged("52-37=0", "52-37", "15").reward == 0.4  # the right working left unevaluated
+    assert judged("52-37-5=0", "52-37-5", "10").reward == 0.4  # the right working left unevaluated
 
 
 @pytest.mark.parametrize("level", range(5))

@@ -76,8 +76,16 @@ def test_another_function_with_the_right_arguments_is_worth_nothing() -> None:
 
 
 def test_missing_and_repeated_calls_cost() -> None:
-    assert _judge([PAY, PLAY], _calls(PAY)).reward == pytest.approx(1 / 3)  # 2*1/(1+2)
-    assert _judge([PAY], _calls(PAY, PAY)).reward == pytest.approx(1 / 3)
+    assert _judge([PAY, PLAY], _calls(PAY)).reward == 0.25  # one of two
+    assert _judge([PAY], _calls(PAY, PAY)).reward == 0.25
+
+
+def test_a_call_for_every_tool_is_worth_no_more_than_one_picked_blindly() -> None:
+    others: list[Json] = [{"name": name, "arguments": {"to": "Ana", "cents": 420}} for name in ("play", "taxi")]
+    assert _judge([PAY], _calls(PAY, *others)).reward == pytest.approx(0.5 / 3)
+
+
+def test_more_than_eight_calls_are_worth_nothing() -> None:
     assert _judge([PAY], _calls(*[PAY] * 9)).reward == 0.0
 
 

@@ -7,7 +7,6 @@ import itertools
 import json
 import shlex
 import weakref
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import msgspec
 import pytest
+from tests.envs.inspect import planted_mutants as planted
 
 import polyathlon
 from polyathlon import Domain
@@ -18,7 +19,6 @@ from polyathlon.inspect.mutants.checks import check_answers, check_credit, check
 from polyathlon.inspect.mutants.trials import trials_of
 from polyathlon.inspect.play import Stage, Subject
 from polyathlon.sandbox.choose import default_room
-from tests.envs.inspect import planted_mutants as planted
 
 ID = "polyathlon/math.arithmetic-expression-v1"  # lends its place in the registry: a question of one message
 NUM_SEEDS = 16
