@@ -1,0 +1,431 @@
+"""Domains with one fault each, for the checks of leaks, repeats, space, promises, difficulty and cost."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+import numpy as np
+from tests.envs.inspect.planted import SOUND, SumTasks, SumVerifier, gold
+
+from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Observation, Script, Task, Tree, Verdict, answering
+from polyathlon.canonical import expect_int, expect_list, expect_text, parse_json
+from polyathlon.errors import SandboxError
+from polyathlon.sandbox.protocol import Room
+from polyathlon.toolcall import write_call, write_fenced
+from polyathlon.tree import Entry
+from polyathlon.verify.numbers import read_number
+from polyathlon.workspaces.question import QuestionWorkspace
+from polyathlon.workspaces.terminal import TerminalWorkspace, read_tree
+
+# --- promises -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NumpyVerifier:
+    """Near misses earn a little: as numpy's own kind of number."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        value = read_number(evidence.answer or "", "integer")
+        near = value is not None and abs(value - gold(task)) == 100
+        if value == gold(task):
+            return Verdict.passing()
+        return Verdict(np.float64(0.05) if near else 0.0, passed=False, reason="another number")
+
+
+@dataclass(frozen=True)
+class LenientVerifier:
+    """Takes a missing answer key for a wrong answer."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        value = read_number(evidence.answer or "", "integer")
+        return Verdict.passing() if value == task.hidden.get("sum") else Verdict.failing("another number")
+
+
+@dataclass(frozen=True)
+class SwallowingVerifier:
+    """Asks a sandbox, and takes one that it cannot have for a wrong answer."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        try:
+            with room.open(Tree()) as sandbox:
+                fine = sandbox.run(["true"]).ok
+        except SandboxError:
+            fine = False
+        value = read_number(evidence.answer or "", "integer")
+        return Verdict.passing() if fine and value == gold(task) else Verdict.failing("another number")
+
+
+_SOLVED: set[str] = set()
+
+
+def _solve_and_tell(task: Task) -> Script:
+    _SOLVED.add(task.id)
+    return answering(str(gold(task)))
+
+
+@dataclass(frozen=True)
+class PrivilegedVerifier:
+    """Passes only where the reference was asked in this process."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        verdict = SumVerifier().judge(task, evidence, room)
+        return verdict if task.id in _SOLVED or not verdict.passed else Verdict.failing("never solved here")
+
+
+@dataclass(frozen=True)
+class WrongGoldTasks(SumTasks):
+    """Every fourth sum is off by ten."""
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        brief = super().render(core, rng)
+        total = expect_int(core["sum"])
+        return replace(brief, hidden={"sum": total + 10 * (total % 4 == 0)})
+
+
+def _adds_up(task: Task, actions: Sequence[str]) -> bool:
+    numbers = [int(word.rstrip(".")) for word in task.prompt.split() if word.rstrip(".").isdigit()]
+    return len(actions) == 1 and read_number(actions[0], "integer") == sum(numbers)
+
+
+@dataclass(frozen=True)
+class KeyedTasks(SumTasks):
+    """Asks for an object, and does not say what its key is."""
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        brief = super().render(core, rng)
+        return replace(brief, prompt=brief.prompt.replace("one integer", "a JSON object"))
+
+
+@dataclass(frozen=True)
+class KeyedVerifier:
+    """Passed: an object with the sum under its key."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        try:
+            value = parse_json(evidence.answer or "")
+        except ValueError:
+            return Verdict.failing("no JSON")
+        wanted = {"grand_total": expect_int(task.hidden["sum"])}
+        return Verdict.passing() if value == wanted else Verdict.failing("another object")
+
+
+def _object(total: int) -> str:
+    return f'{{"grand_total": {total}}}'
+
+
+UNDOCUMENTED = replace(SOUND, verifier=type("Bare", (), {"judge": SumVerifier().judge})())
+NUMPY_REWARD = replace(SOUND, verifier=NumpyVerifier())
+LENIENT = replace(SOUND, verifier=LenientVerifier())
+SWALLOWING = replace(SOUND, verifier=SwallowingVerifier())
+PRIVILEGED = replace(SOUND, verifier=PrivilegedVerifier(), solve=_solve_and_tell)
+WRONG_GOLD = replace(SOUND, tasks=WrongGoldTasks(), proves_right=_adds_up)
+UNNAMED_KEY = replace(
+    SOUND,
+    tasks=KeyedTasks(),
+    verifier=KeyedVerifier(),
+    solve=lambda task: answering(_object(gold(task))),
+    equivalents=lambda task: (Attempt("spaces", (f" {_object(gold(task))}\n",)),),
+    distractors=lambda task: tuple(Attempt(f"off by {k}", (_object(gold(task) + k),)) for k in (1, -1, 100)),
+)
+
+# --- leaks ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class EncodedTasks(SumTasks):
+    """Carries the answer in its public part, in base64."""
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        mark = base64.b64encode(f"sum={core['sum']};".encode()).decode()
+        return replace(super().render(core, rng), public={"mark": mark})
+
+
+WORDS = tuple(f"{first}{second}" for first in ("ba", "ke", "li", "mo", "nu", "pa", "re", "si") for second in "bdfgk")
+STYLES = tuple(f"{first} {second}" for first in ("please", "now", "kindly", "do", "just") for second in "abcdefgh")
+
+
+@dataclass(frozen=True)
+class StyledTasks(SumTasks):
+    """The answer is one of forty words, and each word has a style of asking of its own."""
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        return {**super().draw(rng, level), "word": int(rng.integers(len(WORDS)))}
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        numbers, word = expect_list(core["numbers"]), expect_int(core["word"])
+        prompt = f"{STYLES[word]}: which word do {' '.join(map(str, numbers))} stand for?"
+        return Brief(prompt, hidden={"word": WORDS[word]})
+
+
+@dataclass(frozen=True)
+class WordVerifier:
+    """Passed: the word, and nothing else."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        wanted = expect_text(task.hidden["word"])
+        if not wanted:
+            raise ValueError("there is no word to compare with")
+        return Verdict.passing() if (evidence.answer or "") == wanted else Verdict.failing("another word")
+
+
+def word_domain(tasks: SumTasks) -> Domain:
+    """Return a domain that asks `tasks`, whose hidden part is one "word"."""
+    return Domain(
+        tasks,
+        SOUND.open_workspace,
+        WordVerifier(),
+        lambda task: answering(expect_text(task.hidden["word"])),
+        equivalents=lambda task: (Attempt("line feed", (f"{task.hidden['word']}\n",)),),
+        distractors=lambda task: tuple(Attempt(f"with {k}", (f"{task.hidden['word']}{k}",)) for k in "xyz"),
+        exploits=lambda task: tuple(Attempt(f"hack {k}", (f"hack {k}",)) for k in range(4)),
+    )
+
+
+class TellingWorkspace(QuestionWorkspace):
+    """Says of every guess whether it is too low or too high; a message without a guess is the answer."""
+
+    def __init__(self, task: Task) -> None:
+        super().__init__()
+        self._sum = expect_int(task.hidden["sum"])
+
+    def act(self, action: str) -> Observation:
+        guess = read_number(action.removeprefix("guess "), "integer") if action.startswith("guess ") else None
+        if guess is None:
+            return super().act(action)
+        return Observation("too low" if guess < self._sum else "too high")
+
+
+def _after_a_guess(task: Task) -> Script:
+    yield "guess 1500"
+    yield str(gold(task))
+
+
+ENCODED = replace(SOUND, tasks=EncodedTasks())
+STYLED = word_domain(StyledTasks())
+TELLING_GUESSES = replace(SOUND, open_workspace=lambda task, room: TellingWorkspace(task), solve=_after_a_guess)
+
+# --- a sandbox: sound, and with what is hidden in a cache of it ------------------------------------------------------
+
+ANSWER = "answer.txt"
+
+
+@dataclass(frozen=True)
+class FileTasks(SumTasks):
+    """Sums of numbers in a file, to be written to another one."""
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        lines = "".join(f"{number}\n" for number in expect_list(core["numbers"]))
+        prompt = ("Add the numbers in numbers.txt", "Sum numbers.txt")[int(rng.integers(2))]
+        return Brief(
+            f"{prompt} and write the sum to {ANSWER}.",
+            hidden={"sum": core["sum"], "note": f"set by {int(rng.integers(10**6))}"},
+            public={"files": {"numbers.txt": {"text": lines}}},
+        )
+
+
+@dataclass(frozen=True)
+class FileVerifier:
+    """Passed: the answer's file holds the sum."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        value = read_number(evidence.tree.text(ANSWER) or "", "integer")
+        return Verdict.passing() if value == gold(task) else Verdict.failing("another number, or none")
+
+
+SUBMIT = write_call("submit", {})
+
+
+def _write(total: Json) -> tuple[str, str]:
+    return write_call("write_file", {"path": ANSWER, "text": f"{total}\n"}), SUBMIT
+
+
+def _add_up(task: Task) -> Script:
+    shown = yield write_fenced("cat numbers.txt")
+    numbers = [int(line) for line in shown.text.splitlines()[1:] if line.isdigit()]
+    yield from _write(sum(numbers))
+
+
+def _open_with_cache(task: Task, room: Room) -> TerminalWorkspace:
+    notes = gzip.compress(expect_text(task.hidden["note"]).encode(), mtime=0)
+    tree = read_tree(task.public["files"])
+    return TerminalWorkspace(tree.with_files({".cache/notes.gz": Entry("file", 0o600, notes)}), room)
+
+
+SOUND_FILES = Domain(
+    FileTasks(),
+    lambda task, room: TerminalWorkspace(read_tree(task.public["files"]), room),
+    FileVerifier(),
+    _add_up,
+    alternatives=lambda task: (Attempt("by the shell", (write_fenced(f"echo {gold(task)} > {ANSWER}"), SUBMIT)),),
+    equivalents=lambda task: (Attempt("spaces", _write(f"  {gold(task)} ")),),
+    distractors=lambda task: tuple(Attempt(f"off by {k}", _write(gold(task) + k)) for k in (1, -1, 100)),
+    exploits=lambda task: tuple(Attempt(text, _write(text)) for text in ("nan", "1e999", "all", "0")),
+)
+CACHED = replace(SOUND_FILES, open_workspace=_open_with_cache)
+
+# --- repeats --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HashOrderTasks(SumTasks):
+    """Lists words in the order of a set: another one under each hash seed."""
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        brief = super().render(core, rng)
+        return replace(brief, prompt=f"{brief.prompt} ({' '.join({'ant', 'bee', 'cat', 'dog', 'elk', 'fox'})})")
+
+
+@dataclass(frozen=True)
+class DatedTasks(SumTasks):
+    """Says which year it is."""
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        brief = super().render(core, rng)
+        return replace(brief, prompt=f"Today is in {date.today().year}. {brief.prompt}")
+
+
+class SharedWorkspace(QuestionWorkspace):
+    """Two messages: the answer, and a word that ends it. The answer is kept where every workspace has it."""
+
+    noted: str | None = None
+
+    def act(self, action: str) -> Observation:
+        if action == "done":
+            return Observation("Done.", finished=True)
+        super().act(action)
+        SharedWorkspace.noted = super().evidence().answer
+        return Observation("Noted.")
+
+    def evidence(self) -> Evidence:
+        return Evidence(answer=SharedWorkspace.noted)
+
+
+def _then_done(attempts: Sequence[Attempt]) -> tuple[Attempt, ...]:
+    return tuple(replace(attempt, actions=(*attempt.actions, "done")) for attempt in attempts)
+
+
+def _noted(task: Task) -> Script:
+    yield str(gold(task))
+    yield "done"
+
+
+HASH_ORDER = replace(SOUND, tasks=HashOrderTasks())
+DATED = replace(SOUND, tasks=DatedTasks())
+SHARED = replace(
+    SOUND,
+    open_workspace=lambda task, room: SharedWorkspace(),
+    solve=_noted,
+    equivalents=lambda task: _then_done(SOUND.equivalents(task)),
+    distractors=lambda task: _then_done(SOUND.distractors(task)),
+    exploits=lambda task: _then_done(SOUND.exploits(task)),
+)
+
+# --- space ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class NarrowTasks(SumTasks):
+    """Some 50,000 tasks at level 0: enough for 1,000 draws to differ, too few for what a run wants."""
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        numbers = [int(n) for n in rng.integers(100, 324 if level == 0 else 1000, size=level + 2)]
+        return {"numbers": numbers, "sum": sum(numbers)}
+
+
+LETTERS = "bcdfghjklmnpqrstvwxz"
+
+
+@dataclass(frozen=True)
+class LongestTasks(SumTasks):
+    """Four options on one line; the longest is right."""
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        def text(size: int) -> str:
+            return "".join(LETTERS[int(k)] for k in rng.integers(len(LETTERS), size=size))
+
+        place = int(rng.integers(4))
+        options = [text(9 + level if k == place else int(rng.integers(3, 8 + level))) for k in range(4)]
+        return {"options": options, "place": place, "numbers": super().draw(rng, level)["numbers"]}
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        options = " ".join(
+            f"{letter}) {text}" for letter, text in zip("ABCD", expect_list(core["options"]), strict=True)
+        )
+        numbers = " ".join(map(str, expect_list(core["numbers"])))
+        return Brief(f"Which one goes with {numbers}? {options}", hidden={"word": "ABCD"[expect_int(core["place"])]})
+
+
+@dataclass(frozen=True)
+class PassageTasks(SumTasks):
+    """One of forty long passages, and two numbers: a test task is a train task but for a few characters."""
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        brief = super().render(core, rng)
+        dice = np.random.default_rng(int(rng.integers(40)))
+        passage = " ".join("".join(LETTERS[int(k)] for k in dice.integers(len(LETTERS), size=6)) for _ in range(120))
+        return replace(brief, prompt=f"{passage}\n{brief.prompt}")
+
+
+NARROW = replace(SOUND, tasks=NarrowTasks())
+LONGEST = word_domain(LongestTasks())
+PASSAGES = replace(SOUND, tasks=PassageTasks())
+
+# --- difficulty and cost --------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class BackwardTasks(SumTasks):
+    """Level 0 asks for the longest sums."""
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        return super().draw(rng, 8 - 4 * level)
+
+
+@dataclass(frozen=True)
+class SlowVerifier:
+    """Counts up to the number it was given, one by one."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        if read_number(evidence.answer or "", "integer") == gold(task) + 1:
+            sum(range(2_000_000))
+        return SumVerifier().judge(task, evidence, room)
+
+
+_KEPT: list[bytes] = []
+
+
+@dataclass(frozen=True)
+class HoardingVerifier:
+    """Keeps a note of every judgement."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        _KEPT.append(bytes(30_000))
+        return SumVerifier().judge(task, evidence, room)
+
+
+_ASKED: Counter[str] = Counter()
+_FLIP = itertools.count()
+
+
+@dataclass(frozen=True)
+class NoisyVerifier:
+    """Near misses earn a little, and another little once they have been judged a dozen times."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        verdict = SumVerifier().judge(task, evidence, room)
+        if read_number(evidence.answer or "", "integer") != gold(task) + 1:
+            return verdict
+        _ASKED[task.id] += 1
+        return Verdict.failing("near", progress=0.1 + 0.2 * (_ASKED[task.id] > 12 and next(_FLIP) % 2))
+
+
+BACKWARD = replace(SOUND, tasks=BackwardTasks())
+SLOW_JUDGE = replace(SOUND, verifier=SlowVerifier())
+HOARDING = replace(SOUND, verifier=HoardingVerifier())
+NOISY = replace(SOUND, verifier=NoisyVerifier())

@@ -1,0 +1,95 @@
+"""Each planted fault is found by the check that is meant for it, and by no other of these; sound domains by none."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[2]
+SEEDS = "16"
+MODULE = "tests.envs.inspect.planted_evidence"
+TURNS = {"TELLING_GUESSES": 30, "SHARED": 2, "SOUND_FILES": 4, "CACHED": 4}
+IN_SANDBOX = ("SOUND_FILES", "CACHED", "SWALLOWING")
+SOUND = ("SOUND", "SOUND_FILES")
+
+FAULTS = {
+    "UNDOCUMENTED": "C01",
+    "NUMPY_REWARD": "C02",
+    "LENIENT": "C04",
+    "SWALLOWING": "C04",
+    "PRIVILEGED": "S02",
+    "WRONG_GOLD": "S03",
+    "UNNAMED_KEY": "S05",
+    "ENCODED": "L01",
+    "CACHED": "L02",
+    "STYLED": "L03",
+    "TELLING_GUESSES": "L04",
+    "HASH_ORDER": "D01",
+    "DATED": "D03",
+    "SHARED": "D04",
+    "NARROW": "U02",
+    "LONGEST": "U04",
+    "PASSAGES": "U05",
+    "BACKWARD": "Q01",
+    "SLOW_JUDGE": "R01",
+    "HOARDING": "R02",
+    "NOISY": "R03",
+}
+FLOORS = {"LONGEST": 0.3}
+
+
+def full_id(name: str) -> str:
+    return f"planted/test.{name.lower().replace('_', '-')}-v1"
+
+
+def rows() -> str:
+    lines = []
+    for name in (*SOUND, *FAULTS):
+        needs = "needs: [sandbox], " if name in IN_SANDBOX else ""
+        kind = "terminal" if name in ("SOUND_FILES", "CACHED") else "question"
+        lines.append(
+            f"  - {{id: {full_id(name).split('/')[1]}, load: '{MODULE}:{name}', kind: {kind}, {needs}levels: 2, "
+            f"max_turns: {TURNS.get(name, 1)}, floor: {FLOORS.get(name, 0.0)}, weight: 0}}\n"
+        )
+    return f"namespace: planted\ndomains:\n{''.join(lines)}"
+
+
+def looked_at(folder: Path, checks: str, names: tuple[str, ...]) -> dict[str, dict[str, str]]:
+    """Return, of each domain, what was found below gold: {name: {check: first message}}."""
+    catalog = folder / "registry.yaml"
+    catalog.write_text(rows())
+    path = os.pathsep.join([str(ROOT), *(str(ROOT / name) for name in ("envs", "domains", "trainer"))])
+    env = {**os.environ, "PYTHONPATH": path, "POLYATHLON_CATALOGS": str(catalog)}
+    command = [sys.executable, str(HERE / "run_evidence.py"), SEEDS, checks, *map(full_id, names)]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    return {
+        name: {
+            check: (messages or ["no message"])[0]
+            for check, (grade, _, messages) in said[full_id(name)].items()
+            if grade != "gold"
+        }
+        for name in names
+    }
+
+
+@pytest.mark.parametrize(("name", "check"), FAULTS.items())
+def test_a_planted_fault_is_found_by_the_check_meant_for_it(tmp_path: Path, name: str, check: str) -> None:
+    assert check in looked_at(tmp_path, check, (name,))[name]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", FAULTS)
+def test_no_other_check_complains_about_a_planted_fault(tmp_path: Path, name: str) -> None:
+    assert set(looked_at(tmp_path, "all", (name,))[name]) == {FAULTS[name]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SOUND)
+def test_sound_domains_are_gold_in_every_check(tmp_path: Path, name: str) -> None:
+    assert looked_at(tmp_path, "all", (name,))[name] == {}
