@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from polyathlon.drawing import TaskKey, draw_task
 from polyathlon.env import DomainEnv, judge_evidence
 from polyathlon.inspect.fingerprint import fingerprint
 from polyathlon.inspect.remembering import Remembering
+from polyathlon.inspect.replay import replay_command
 from polyathlon.plugins import Entry
 from polyathlon.sandbox.protocol import Room
 
@@ -47,8 +48,9 @@ class Subject:
         seeds = range(min(num_seeds or self.num_seeds, self.num_seeds))
         return [TaskKey(self.entry.id, level, seed) for level in range(self.entry.row.levels) for seed in seeds]
 
-    def replay(self, key: TaskKey) -> str:
-        return f"polyathlon play {key.domain_id} --level {key.level} --seed {key.seed}"
+    def replay(self, key: TaskKey, actions: Sequence[str] = ()) -> str:
+        """Return the command that plays the task of `key` again, with `actions` where they can be typed."""
+        return replay_command(key.domain_id, key.level, key.seed, actions)
 
 
 @dataclass(frozen=True, slots=True)
