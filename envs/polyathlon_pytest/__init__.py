@@ -23,7 +23,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Inspect this domain: a test a check, such as acme/docs.claims-v1::S01 reference. May be repeated.",
     )
     group.addoption(
-        "--polyathlon-seeds", type=int, metavar="N", help="Tasks a level. Default: as polyathlon check; 4 is a smoke test."
+        "--polyathlon-seeds",
+        type=int,
+        metavar="N",
+        help="Tasks a level. Default: as polyathlon check; 4 is a smoke test.",
     )
     group.addoption("--polyathlon-tier", type=int, choices=(0, 1, 2), default=1, help="Up to which tier. Default: 1.")
     group.addoption(

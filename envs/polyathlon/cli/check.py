@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
+from pathlib import Path
 from typing import Annotated, Self, cast
 
 import typer
@@ -21,8 +22,8 @@ from polyathlon.inspect.inspector import Begun
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.reasons import reasons_of
 from polyathlon.inspect.rule import Tier
+from polyathlon.inspect.scorecard import record_of, scorecard
 from polyathlon.inspect.side_by_side import cost_of, inspect_domains
-from polyathlon.inspect.written import record_of
 from polyathlon.registration import registry
 
 
@@ -34,6 +35,9 @@ def check(  # noqa: PLR0913  # each is a flag of the command line
     seeds: Annotated[int, typer.Option(min=2, help="Tasks a level.")] = PROOF_SEEDS,
     smoke: Annotated[bool, typer.Option("--smoke", help="A few tasks a level: quick, and no proof.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Domains at a time.")] = os.cpu_count() or 1,
+    report: Annotated[
+        Path | None, typer.Option(help="A folder for scorecards: an index, a page a domain, JSON.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Inspect domains: the reference must solve, and nothing else may pay. Exit 1 when one is below silver."""
@@ -53,10 +57,19 @@ def check(  # noqa: PLR0913  # each is a flag of the command line
             progress.done(inspection)
     inspections.sort(key=lambda inspection: ids.index(inspection.domain_id))
     if json:
-        print_json([record_of(inspection) for inspection in inspections])
+        print_json([record_of(scorecard(one, known.entries.get(one.domain_id))) for one in inspections])
     else:
         _print(inspections)
+    if report is not None:
+        _write_report(inspections, report)
     raise typer.Exit(0 if all(inspection.grade >= TRAINABLE for inspection in inspections) else 1)
+
+
+def _write_report(inspections: Sequence[Inspection], folder: Path) -> None:
+    from polyathlon.inspect.scorecard_files import write_scorecards  # jinja2, 0.2 s that no other command needs
+
+    index = write_scorecards(inspections, folder, entries=registry().entries)
+    Console(stderr=True, soft_wrap=True, highlight=False).print(f"Scorecards: {index}", markup=False)
 
 
 class _Progress:

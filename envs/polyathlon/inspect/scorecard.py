@@ -14,7 +14,7 @@ from polyathlon.clip import clip_text
 from polyathlon.inspect.finding import WHOLE, CheckResult, Finding, Inspection, Measure
 from polyathlon.inspect.grade import TRAINABLE
 from polyathlon.inspect.protocol import RULES
-from polyathlon.inspect.reason import reason, result_reason, worst_measure
+from polyathlon.inspect.reasons import reason_of, reasons_of, summary_of, worst_of
 from polyathlon.plugins import Entry
 
 SCHEMA = "polyathlon.scorecard/1"
@@ -36,13 +36,17 @@ class CardMeasure:
 
 @dataclass(frozen=True, slots=True)
 class CardFault:
-    """One fault. `replay` is a command for a shell; `actions` are the messages sent, clipped at 100,000 characters."""
+    """One fault. `replay` is a command for a shell; `actions` are the messages sent, clipped at 100,000 characters.
+
+    `num_chars` counts the characters of each message as it was sent.
+    """
 
     level: int | None
     seed: int
     message: str
     replay: str
     actions: tuple[str, ...]
+    num_chars: tuple[int, ...]
     reward: float | None
 
 
@@ -74,8 +78,9 @@ class CardCheck:
 
 @dataclass(frozen=True, slots=True)
 class Scorecard:
-    """One domain. `passed` means silver or gold. `rewards` holds 22 counts a source, see `Inspection.rewards`.
+    """One domain at `num_seeds` tasks a level, up to `tier`. `passed` means silver or gold.
 
+    `rewards` holds 22 counts a source, see `Inspection.rewards`.
     `kind`, `floor`, `max_turns` and `needs` are what the row declares; of a domain without a row they are empty.
     """
 
@@ -85,9 +90,11 @@ class Scorecard:
     family: str
     grade: str
     reason: str
+    reasons: tuple[str, ...]
     passed: bool
-    grade_by_level: tuple[str, ...]
-    num_levels: int
+    levels: tuple[str, ...]
+    num_seeds: int
+    tier: int
     num_faults: int
     broken: str
     kind: str
@@ -111,10 +118,12 @@ def scorecard(inspection: Inspection, entry: Entry | None = None) -> Scorecard:
         namespace=namespace,
         family=name.partition(".")[0],
         grade=inspection.grade.word,
-        reason=reason(inspection),
+        reason=summary_of(inspection),
+        reasons=reasons_of(inspection),
         passed=inspection.grade >= TRAINABLE,
-        grade_by_level=tuple(inspection.grade_at(level).word for level in range(inspection.num_levels)),
-        num_levels=inspection.num_levels,
+        levels=tuple(grade.word for grade in inspection.levels),
+        num_seeds=inspection.num_seeds,
+        tier=inspection.tier,
         num_faults=inspection.num_faults,
         broken=inspection.broken,
         kind=row.kind if row else "",
@@ -171,10 +180,10 @@ def _check(result: CheckResult) -> CardCheck:
         bronze=rule.bronze,
         otherwise=rule.otherwise.word,
         grade=result.grade.word,
-        reason=result.not_applicable or result_reason(result),
+        reason=result.not_applicable or reason_of(result),
         not_applicable=result.not_applicable,
         num_cases=result.num_cases,
-        worst=_measure(worst_measure(rule, result)) if result.measures else None,
+        worst=_measure(worst_of(result)) if result.measures else None,
         measures=tuple(map(_measure, result.measures)),
         numbers={name: _finite(value) for name, value in result.numbers.items()},
         faults=tuple(map(_fault, result.faults)),
@@ -199,6 +208,7 @@ def _fault(fault: Finding) -> CardFault:
         message=fault.message,
         replay=fault.replay,
         actions=tuple(clip_text(action, max_chars=MAX_ACTION_CHARS) for action in fault.actions),
+        num_chars=tuple(map(len, fault.actions)),
         reward=_finite(fault.reward),
     )
 

@@ -20,7 +20,7 @@ from markupsafe import Markup
 
 from polyathlon.inspect.grade import Grade, grade_of
 from polyathlon.inspect.readable import readable
-from polyathlon.inspect.reward_plot import INVALID, best_of, bin_text, reward_plot
+from polyathlon.inspect.reward_plot import INVALID, best_of, bin_of_floor, bin_text, reward_plot
 from polyathlon.inspect.scorecard import CardCheck, CardFault, CardMeasure, Scorecard
 
 MAX_SHOWN_FAULTS = 12
@@ -41,12 +41,13 @@ def scorecard_page(card: Scorecard, *, json_name: str) -> str:
         .get_template("scorecard.html.j2")
         .render(
             card=card,
+            num_levels=len(card.levels),
             facts=_facts(card),
             plot=Markup(reward_plot(card.rewards, floor=card.floor)),  # it escapes what it is given
             bins=[(bin_text(place), [card.rewards[name][place] for name in sources]) for place in range(INVALID + 1)],
             level_columns=columns,
             level_rows=rows,
-            checks=[_Checked.of(check, card.num_levels) for check in card.results],
+            checks=[_Checked.of(check, len(card.levels)) for check in card.results],
             measures=[_Measured.of(check, measure) for check in card.results for measure in check.measures],
             best=best_exploit(card),
             groups=_groups(card),
@@ -192,19 +193,19 @@ class _Indexed:
 
     @classmethod
     def of(cls, card: Scorecard) -> _Indexed:
-        grades = [grade_of(word) for word in card.grade_by_level]
-        counts = Counter(card.grade_by_level)
+        grades = [grade_of(word) for word in card.levels]
+        counts = Counter(card.levels)
         levels = ", ".join(f"{counts[g.word]} {g.word}" for g in reversed(Grade) if counts[g.word])
         mean = sum(grades) / len(grades) if grades else -1.0
         return cls(card, f"{card.id}.html", int(grade_of(card.grade)), levels, round(mean, 3), f"{card.floor:g}")
 
 
 def _facts(card: Scorecard) -> list[tuple[str, str]]:
-    counts = Counter(card.grade_by_level)
+    counts = Counter(card.levels)
     levels = ", ".join(f"{counts[g.word]} {g.word}" for g in reversed(Grade) if counts[g.word])
     return [
         ("kind", card.kind or "unknown"),
-        ("levels", f"{card.num_levels} ({levels})" if levels else str(card.num_levels)),
+        ("levels", f"{len(card.levels)} ({levels})" if levels else str(len(card.levels))),
         ("messages an episode", str(card.max_turns)),
         ("declared floor", f"{card.floor:g}"),
         ("needs", ", ".join(card.needs) or "nothing"),
@@ -262,7 +263,7 @@ def _levels(card: Scorecard) -> tuple[list[str], list[_Level]]:
             held_by=", ".join(_held_by(card, level, grade)),
             cells=tuple(values.get(level, "") for values in kept.values()),
         )
-        for level, grade in enumerate(card.grade_by_level)
+        for level, grade in enumerate(card.levels)
     ]
     return list(kept), rows
 

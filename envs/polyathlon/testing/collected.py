@@ -101,7 +101,7 @@ class DomainTest(pytest.Item):
         return self.parent.shared.of(self.parent.name)
 
     def reportinfo(self) -> tuple[Path, None, str]:
-        return self.path, None, self.nodeid
+        return self.path, None, f"{self.parent.name}: {self.name}"  # the end of an id would lose its dots to pytest -v
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         if isinstance(excinfo.value, BelowGrade | InspectionLost):

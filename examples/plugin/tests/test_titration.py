@@ -1,4 +1,4 @@
-"""What the inspection cannot know: values worked out by hand. The rest is `pytest --polyathlon chem/lab.titration-v1`."""
+"""What no inspection knows: values worked out by hand. The rest is `pytest --polyathlon chem/lab.titration-v1`."""
 
 from fractions import Fraction
 
@@ -26,6 +26,11 @@ def test_twice_the_volume_is_twice_the_concentration_shared_among_the_protons(pr
     assert Fraction(str(titration(protons=protons).hidden["gold"])) == gold
 
 
-@pytest.mark.parametrize(("answer", "right"), [("200.2", True), ("200.21", False), ("199.8", True), ("199.79", False)])
-def test_a_tenth_of_a_percent_is_near_enough(answer: str, right: bool) -> None:
-    assert passes(titration(protons=1), answer) is right
+@pytest.mark.parametrize("answer", ["200", "200.2", "199.8"])
+def test_a_tenth_of_a_percent_is_near_enough(answer: str) -> None:
+    assert passes(titration(protons=1), answer)
+
+
+@pytest.mark.parametrize("answer", ["200.21", "199.79", "0.2"])
+def test_more_than_that_is_not(answer: str) -> None:
+    assert not passes(titration(protons=1), answer)
