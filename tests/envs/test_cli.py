@@ -124,3 +124,38 @@ def test_check_of_a_domain_that_cannot_be_loaded_is_a_fault_and_not_a_crash(tmp_
 def test_tables_take_json(command: str) -> None:
     rows = json.loads(polyathlon(command, "--json").stdout)
     assert all(isinstance(row, dict) for row in rows)
+
+
+DOCUMENTS = "polyathlon/finance.invoice-extract-v1"
+
+
+def test_play_sends_given_actions_and_then_nothing_to_the_end() -> None:
+    done = polyathlon("play", DOCUMENTS, "--actions", '["one", "two"]', "--json")
+    assert done.returncode == 0, done.stderr
+    turns = json.loads(done.stdout)[0]["turns"]
+    assert [turn["action"] for turn in turns] == ["one", "two"] + [""] * 12
+
+
+def test_play_reads_long_actions_from_a_file_and_takes_any_text(tmp_path: Path) -> None:
+    path = tmp_path / "actions.json"
+    path.write_text(json.dumps(["\ud800" + "7" * 300_000]))
+    done = polyathlon("play", ID, "--actions", f"@{path}")
+    assert done.returncode == 0, done.stderr
+    assert "> \\ud800777" in done.stdout
+    assert "characters cut" in done.stdout
+    assert json.loads(polyathlon("play", ID, "--actions", f"@{path}", "--json").stdout)[0]["verdict"]["valid"]
+
+
+def test_play_refuses_actions_that_are_no_list_of_messages() -> None:
+    done = polyathlon("play", ID, "--actions", '{"a": 1}')
+    assert done.returncode == 1
+    assert done.stderr.startswith("ValueError: --actions: ")
+    assert "Write a JSON list of strings" in done.stderr
+
+
+def test_a_script_of_several_messages_is_sent_one_a_turn(tmp_path: Path) -> None:
+    script = tmp_path / "script.json"
+    script.write_text('["one", "two"]')
+    done = polyathlon("play", DOCUMENTS, "--script", str(script))
+    assert done.stdout.count("No tool call found.") == 2
+    assert "The messages ended before the episode did." in done.stdout

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -71,13 +72,17 @@ def python(wheels: Path) -> str:
 def test_the_wheel_holds_every_file_of_the_three_packages_and_the_registry(wheels: Path) -> None:
     (wheel,) = wheels.glob("polyathlon-*.whl")
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    folders = [ROOT / "envs" / "polyathlon", ROOT / "domains" / "polyathlon_domains", ROOT / "trainer"]
+    gym = [ROOT / "envs" / "polyathlon", ROOT / "envs" / "polyathlon_pytest"]
+    folders = [*gym, ROOT / "domains" / "polyathlon_domains", ROOT / "trainer"]
     files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
     kept = [path for path in files if "__pycache__" not in path.parts and not path.name.startswith(".")]
     wanted = {str(path.relative_to(ROOT)).partition("/")[2] for path in kept} | {"polyathlon/registry.yaml"}
     assert held == wanted
     assert wanted > {
         "polyathlon/cli/new_domain.py.txt",
+        "polyathlon/inspect/scorecard.css",
+        "polyathlon/inspect/scorecard.html.j2",
+        "polyathlon/inspect/scorecards.js",
         "polyathlon/sandbox/launcher/serve.py",
         "polyathlon/py.typed",
         "polyathlon_domains/py.typed",
@@ -96,6 +101,43 @@ def test_a_plugin_installed_as_a_wheel_is_made_like_our_own(python: str) -> None
 def test_the_example_plugin_passes_its_inspection(python: str) -> None:
     done = run(python, "-m", "polyathlon", "check", "chem/lab.titration-v1", "--seeds", "16")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_installing_the_wheel_gives_pytest_its_flag_and_the_example_plugin_its_tests(
+    python: str, tmp_path: Path
+) -> None:
+    shutil.copytree(ROOT / "examples" / "plugin" / "tests", tmp_path / "tests")
+    shutil.copy(ROOT / "examples" / "plugin" / "pyproject.toml", tmp_path)
+    words = (
+        "--polyathlon",
+        "chem/lab.titration-v1",
+        "--polyathlon-seeds",
+        "16",
+        "-p",
+        "no:cacheprovider",
+        "-v",
+        "-n",
+        "2",
+    )
+    done = run(python, "-m", "pytest", "--rootdir", str(tmp_path), str(tmp_path / "tests"), *words)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "chem/lab.titration-v1::S01 reference" in done.stdout
+    assert "tests/test_titration.py::test_a_tenth_of_a_percent_is_near_enough" in done.stdout
+
+
+def test_without_its_flag_the_installed_plugin_costs_pytest_nothing_and_warns_of_nothing(
+    python: str, tmp_path: Path
+) -> None:
+    (tmp_path / "test_nothing.py").write_text(
+        "import sys\ndef test_nothing():\n    assert not {'polyathlon', 'gymnasium'} & set(sys.modules)\n"
+    )
+    words = ["-p", "no:cacheprovider", "--rootdir", str(tmp_path), str(tmp_path)]
+    run_pytest = f"import pytest; sys.exit(pytest.main({words}))"
+    alone = run(python, "-W", "error", "-c", f"import sys; {run_pytest}")
+    assert alone.returncode == 0, alone.stdout + alone.stderr
+    (tmp_path / "test_nothing.py").write_text("import polyathlon\ndef test_nothing():\n    assert polyathlon\n")
+    after = run(python, "-W", "error", "-c", f"import sys, polyathlon; {run_pytest}")
+    assert after.returncode == 0, after.stdout + after.stderr
 
 
 def test_broken_plugins_are_named_with_their_cause_and_harm_nothing(python: str, tmp_path: Path) -> None:

@@ -23,9 +23,9 @@ from polyathlon.inspect.kept import CACHE, cache_folder, forget
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.reasons import reasons_of
 from polyathlon.inspect.rule import Tier
+from polyathlon.inspect.scorecard import record_of, scorecard
 from polyathlon.inspect.side_by_side import inspect_domains
 from polyathlon.inspect.standing import Standing, standings
-from polyathlon.inspect.written import record_of
 from polyathlon.registration import registry
 
 
@@ -47,6 +47,9 @@ def check(  # noqa: PLR0913  # each is a flag of the command line
         Path | None, typer.Option(metavar="DIR", help=f"Where results are kept, else {CACHE}, else the user's cache.")
     ] = None,
     fresh: Annotated[bool, typer.Option("--fresh", help="Look at everything anew, whatever is kept.")] = False,
+    report: Annotated[
+        Path | None, typer.Option(help="A folder for scorecards: an index, a page a domain, JSON.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
     """Inspect domains: the reference must solve, and nothing else may pay. Exit 1 when one is below silver."""
@@ -72,6 +75,8 @@ def check(  # noqa: PLR0913  # each is a flag of the command line
         print_json(outcome.records())
     else:
         _print(outcome)
+    if report is not None:
+        _write_report(outcome.inspections, report)
     if certify:
         _certify(outcome.inspections)
     raise typer.Exit(1 if outcome.below else 0)
@@ -103,7 +108,8 @@ class Outcome:
             }
             for standing in self.verified
         ]
-        return [*verified, *(record_of(inspection) for inspection in self.inspections)]
+        entries = registry().entries
+        return [*verified, *(record_of(scorecard(one, entries.get(one.domain_id))) for one in self.inspections)]
 
 
 def _depth(tier: int | None, seeds: int | None, *, smoke: bool, usual: Depth) -> Depth:
@@ -152,6 +158,13 @@ def _inspect(ids: Sequence[str], depth: Depth, *, num_jobs: int, cache: Path) ->
 def _certify(inspections: Sequence[Inspection]) -> None:
     paths, problems = write_certificates(inspections)
     _warn(*(f"Written: {path}" for path in paths), *problems)
+
+
+def _write_report(inspections: Sequence[Inspection], folder: Path) -> None:
+    from polyathlon.inspect.scorecard_files import write_scorecards  # jinja2, 0.2 s that no other command needs
+
+    index = write_scorecards(inspections, folder, entries=registry().entries)
+    Console(stderr=True, soft_wrap=True, highlight=False).print(f"Scorecards: {index}", markup=False)
 
 
 def _warn(*lines: str) -> None:

@@ -14,6 +14,7 @@ from polyathlon.canonical import Json, expect_list, expect_text, parse_json
 from polyathlon.cli.table import print_json
 from polyathlon.domain import Observation, Script
 from polyathlon.env import DomainEnv
+from polyathlon.inspect.readable import MAX_READ_CHARS, readable
 from polyathlon.registration import load_domain, registry
 
 
@@ -25,7 +26,9 @@ def play(  # noqa: PLR0913  # each is a flag of the command line
     split: Annotated[str, typer.Option(help="train or test.")] = "train",
     solve: Annotated[bool, typer.Option("--solve", help="Let the domain's own reference play.")] = False,
     script: Annotated[Path | None, typer.Option(help="A JSON file: a list of messages to send.")] = None,
-    actions: Annotated[str | None, typer.Option(help="A JSON list of messages to send; silence after them.")] = None,
+    actions: Annotated[
+        str, typer.Option(help="A JSON list of messages to send, or @FILE that holds one; then silence to the end.")
+    ] = "",
     json: Annotated[bool, typer.Option("--json", help="Print the episode as JSON.")] = False,
 ) -> None:
     """Play one episode. By hand, a message ends with a line that holds only a full stop, or with Ctrl-D."""
@@ -34,7 +37,7 @@ def play(  # noqa: PLR0913  # each is a flag of the command line
     prompt, info = env.reset(seed=seed)
     task = env.task
     assert task is not None
-    player = load_domain(entry.id).solve(task) if solve else _messages(script) if actions is None else _given(actions)
+    player = load_domain(entry.id).solve(task) if solve else _then_silence(actions) if actions else _messages(script)
     show = Console(stderr=json, highlight=False, markup=False, soft_wrap=True)
     show.print(f"[{task.id}] up to {entry.row.max_turns} messages\n{info['instructions']}\n", style="dim")
     show.print(prompt)
@@ -49,8 +52,8 @@ def play(  # noqa: PLR0913  # each is a flag of the command line
         ended = terminated or truncated
         observation = Observation(text, finished=ended, error=bool(info["error"]))
         turns.append({"action": action, "observation": text, "reward": reward})
-        show.print(f"\n> {ascii(action)[1:-1] if json else action}", style="cyan")
-        show.print(text)
+        show.print(f"\n> {readable(action)}", style="cyan")
+        show.print(readable(text, max_lines=MAX_READ_CHARS))
     env.close()
     _finish(show, info, turns, task_id=task.id, prompt=prompt, as_json=json)
 
@@ -72,17 +75,21 @@ def _messages(script: Path | None) -> Script:
         while (message := _typed()) is not None:
             yield message
         return
-    yield from _read(script.read_text(encoding="utf-8"), where=str(script))
+    for message in _listed(script.read_text(encoding="utf-8"), where=str(script)):  # a list takes no send()
+        yield message
 
 
-def _given(actions: str) -> Script:
-    """Send the messages of a JSON list, then none until the turns are over: as an inspection plays them."""
-    yield from _read(actions, where="--actions")
+def _then_silence(actions: str) -> Script:
+    """Play as an inspection does: the messages, then empty ones until the turns are over."""
+    path = Path(actions[1:])
+    messages = _listed(path.read_text(encoding="utf-8"), where=str(path)) if actions[0] == "@" else _listed(actions)
+    for message in messages:  # noqa: UP028  # a list takes no send()
+        yield message
     while True:
         yield ""
 
 
-def _read(text: str, *, where: str) -> list[str]:
+def _listed(text: str, *, where: str = "--actions") -> list[str]:
     try:
         return [expect_text(action) for action in expect_list(parse_json(text))]
     except (TypeError, ValueError) as error:

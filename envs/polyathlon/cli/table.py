@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -22,8 +23,9 @@ def print_rows(rows: Sequence[Mapping[str, Json]], *, columns: Sequence[str], ti
 
 
 def print_json(value: Json) -> None:
-    """Print `value` as JSON, one document."""
-    sys.stdout.write(json.dumps(value, indent=1, ensure_ascii=False) + "\n")
+    """Print `value` as JSON, one document; lone surrogates, which no encoding takes, as escapes."""
+    text = json.dumps(value, indent=1, ensure_ascii=False)
+    sys.stdout.write(re.sub("[\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
 
 
 def _cell(value: Json) -> str:

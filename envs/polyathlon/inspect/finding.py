@@ -16,12 +16,18 @@ WHOLE = -1
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One fault: where, what happened, what to change. `replay` is a command that shows it again."""
+    """One fault: where, what happened, what to change. `replay` is a command that shows it again.
+
+    Where one episode shows it, `actions` are the messages that were sent, whole, and `reward` is what it earned: NaN
+    where it earned none, or where there is no such episode.
+    """
 
     level: int
     seed: int
     message: str
     replay: str = ""
+    actions: tuple[str, ...] = ()
+    reward: float = math.nan
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from polyathlon.inspect.depth import Depth
 from polyathlon.inspect.fingerprint import fingerprint
 from polyathlon.inspect.histogram import INVALID_BIN, NUM_BINS, bin_of
 from polyathlon.inspect.remembering import Remembering
+from polyathlon.inspect.replay import replay_command
 from polyathlon.inspect.rule import Tier
 from polyathlon.plugins import Entry
 from polyathlon.sandbox.protocol import Room
@@ -63,8 +64,9 @@ class Subject:
         seeds = range(min(num_seeds or self.num_seeds, self.num_seeds))
         return [TaskKey(self.entry.id, level, seed) for level in self.levels for seed in seeds]
 
-    def replay(self, key: TaskKey) -> str:
-        return f"polyathlon play {key.domain_id} --level {key.level} --seed {key.seed}"
+    def replay(self, key: TaskKey, actions: Sequence[str] = ()) -> str:
+        """Return the command that plays the task of `key` again, with `actions` where they can be typed."""
+        return replay_command(key.domain_id, key.level, key.seed, actions)
 
 
 @dataclass(frozen=True, slots=True)

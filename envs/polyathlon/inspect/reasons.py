@@ -19,14 +19,32 @@ def reasons_of(inspection: Inspection) -> tuple[str, ...]:
     return tuple(f"{result.grade.word}: {reason_of(result)}{waived.get(result.check, '')}" for result in held)
 
 
+def summary_of(inspection: Inspection) -> str:
+    """Return the reason for the grade in one line: the first thing that holds it down, and what else does."""
+    if inspection.grade == Grade.GOLD:
+        num_checks = sum(not result.not_applicable for result in inspection.results)
+        return f"gold: every check that applies allows it, {num_checks} of them over {inspection.num_cases:,} cases"
+    reasons = reasons_of(inspection)
+    if not reasons:
+        return f"{inspection.grade.word}: no check was run"
+    as_bad = [result.check for result in inspection.results if result.grade == inspection.grade][1:]
+    return f"{reasons[0]}; and as bad: {', '.join(as_bad)}" if as_bad else reasons[0]
+
+
 def reason_of(result: CheckResult) -> str:
     """Return what was measured where a check came out worst, and what it would have to be."""
     rule = RULES[result.check]
     if not result.num_cases:
         return f"{rule.id} {rule.title}: there was nothing to look at"
-    worst = min(result.measures, key=lambda measure: (measure.grade, _badness(rule, measure)))
+    worst = worst_of(result)
     where = "" if worst.level == WHOLE else f", level {worst.level}"
     return f"{rule.id} {rule.title}{where}: {measure_text(rule, worst)}"
+
+
+def worst_of(result: CheckResult) -> Measure:
+    """Return the measure of the least grade, and of those the one with the worst value. There must be one."""
+    rule = RULES[result.check]
+    return min(result.measures, key=lambda measure: (measure.grade, _badness(rule, measure)))
 
 
 def measure_text(rule: Rule, measure: Measure) -> str:

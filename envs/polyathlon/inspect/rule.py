@@ -31,6 +31,10 @@ class Rule:
     otherwise: Grade = Grade.QUARANTINE
     tier: Tier = 1
 
+    def threshold(self, grade: Grade) -> float | None:
+        """Return the worst value that still earns `grade`, None where no value is a threshold of it."""
+        return {Grade.GOLD: self.gold, Grade.SILVER: self.silver, Grade.BRONZE: self.bronze}.get(grade)
+
     def grade(self, value: float) -> Grade:
         """Return the best grade whose threshold `value` meets. A value that is not finite meets none."""
         if not math.isfinite(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from polyathlon.inspect.finding import Finding
@@ -11,8 +12,16 @@ MAX_SHOWN_CHARS = 160
 
 
 def fault_of(subject: Subject, played: Playthrough, message: str) -> Finding:
-    """Return the fault that `played` shows, with the command that plays it again."""
-    return Finding(played.key.level, played.key.seed, message, subject.replay(played.key))
+    """Return the fault that `played` shows, with what was sent, and the command that sends it again."""
+    sent = _spoken(played.actions)
+    reward = math.nan if played.verdict.reward is None else played.verdict.reward
+    return Finding(played.key.level, played.key.seed, message, subject.replay(played.key, sent), sent, reward)
+
+
+def _spoken(actions: Sequence[str]) -> tuple[str, ...]:
+    """Return the actions without the silence at their end, of which one message is kept where there is nothing else."""
+    last = max((place for place, action in enumerate(actions) if action), default=0)
+    return tuple(actions[: last + 1])
 
 
 def verdict_text(played: Playthrough) -> str:
