@@ -63,14 +63,10 @@ def test_the_verifiers_source_is_free_of_known_traps(domain_id: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_a_smoke_inspection_finds_no_fault_in_any_domain() -> None:
+def test_a_smoke_inspection_finds_every_domain_fit_to_train_on() -> None:
     assert len(IDS) >= 20
-    command = [sys.executable, "-m", "polyathlon", "check", "--all", "--seeds", "4", "--jobs", "2", "--json"]
+    command = [sys.executable, "-m", "polyathlon", "check", "--all", "--smoke", "--jobs", "2", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    faults = {
-        row["id"]: row["broken"] or [fault["message"] for result in row["results"] for fault in result["faults"]]
-        for row in json.loads(done.stdout)
-        if not row["passed"]
-    }
-    assert faults == {}
+    reasons = {row["id"]: row["reasons"] for row in json.loads(done.stdout) if not row["passed"]}
+    assert reasons == {}
     assert done.returncode == 0

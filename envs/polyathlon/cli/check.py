@@ -1,4 +1,4 @@
-"""`polyathlon check`: run the inspection, print what to change."""
+"""`polyathlon check`: run the inspection, print the grades and what holds them down."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import asdict
-from typing import Annotated, Self
+from typing import Annotated, Self, cast
 
 import typer
 from rich.console import Console
@@ -15,32 +14,39 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, Ti
 
 from polyathlon.canonical import Json
 from polyathlon.cli.table import print_json, print_rows
+from polyathlon.inspect.depth import PROOF_SEEDS, SMOKE_SEEDS, Depth
 from polyathlon.inspect.finding import MAX_EXAMPLES, Inspection
-from polyathlon.inspect.inspector import CHECKS, DEFAULT_SEEDS
-from polyathlon.inspect.side_by_side import Begun, cost_of, inspect_domains
+from polyathlon.inspect.grade import TRAINABLE, Grade
+from polyathlon.inspect.inspector import Begun
+from polyathlon.inspect.protocol import RULES
+from polyathlon.inspect.reasons import reasons_of
+from polyathlon.inspect.rule import Tier
+from polyathlon.inspect.side_by_side import cost_of, inspect_domains
+from polyathlon.inspect.written import record_of
 from polyathlon.registration import registry
 
 
-def check(
+def check(  # noqa: PLR0913  # each is a flag of the command line
     domain_ids: Annotated[list[str] | None, typer.Argument(help="Ids to inspect.")] = None,
     *,
     all_domains: Annotated[bool, typer.Option("--all", help="Every domain in force.")] = False,
-    seeds: Annotated[
-        int, typer.Option(min=2, help="Tasks a level for the reference; fewer is a smoke test.")
-    ] = DEFAULT_SEEDS,
+    tier: Annotated[int, typer.Option(min=0, max=2, help="0 reads, 1 plays, 2 is everything.")] = 1,
+    seeds: Annotated[int, typer.Option(min=2, help="Tasks a level.")] = PROOF_SEEDS,
+    smoke: Annotated[bool, typer.Option("--smoke", help="A few tasks a level: quick, and no proof.")] = False,
     jobs: Annotated[int, typer.Option(min=1, help="Domains at a time.")] = os.cpu_count() or 1,
     json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
 ) -> None:
-    """Inspect domains: the reference must solve, and nothing else may pay. Exit 1 on a fault."""
+    """Inspect domains: the reference must solve, and nothing else may pay. Exit 1 when one is below silver."""
     known = registry()
     named = [known.entry(domain_id).id for domain_id in domain_ids or []]
     ids = list(known.entries if all_domains else dict.fromkeys(named))
     if not ids:
         raise ValueError("Nothing to inspect. Name ids, or say --all.")
+    depth = Depth(SMOKE_SEEDS if smoke else seeds, cast(Tier, tier))
     inspections: list[Inspection] = []
     with (
         _Progress(ids) as progress,
-        closing(inspect_domains(ids, num_seeds=seeds, num_jobs=jobs, tell=progress.begun)) as done,
+        closing(inspect_domains(ids, depth=depth, num_jobs=jobs, tell=progress.begun)) as done,
     ):
         for inspection in done:
             inspections.append(inspection)
@@ -50,7 +56,7 @@ def check(
         print_json([record_of(inspection) for inspection in inspections])
     else:
         _print(inspections)
-    raise typer.Exit(0 if all(inspection.passed for inspection in inspections) else 1)
+    raise typer.Exit(0 if all(inspection.grade >= TRAINABLE for inspection in inspections) else 1)
 
 
 class _Progress:
@@ -79,7 +85,7 @@ class _Progress:
     def begun(self, word: Begun) -> None:
         """Show that a check has begun; those before it are done."""
         self._under_way[word.domain_id] = word.check
-        self._show(word.domain_id, list(CHECKS).index(word.check) / len(CHECKS))
+        self._show(word.domain_id, word.share_done)
 
     def done(self, inspection: Inspection) -> None:
         """Show that a domain is done."""
@@ -90,47 +96,50 @@ class _Progress:
     def _show(self, domain_id: str, share: float) -> None:
         cost = share * cost_of(domain_id)
         step, self._paid[domain_id] = cost - self._paid.get(domain_id, 0.0), cost
-        num_faults = sum(inspection.num_faults for inspection in self._finished)
-        found = f"{len(self._finished)}/{self._num_domains}" + (f", {num_faults} faults" if num_faults else "")
+        num_below = sum(inspection.grade < TRAINABLE for inspection in self._finished)
+        found = f"{len(self._finished)}/{self._num_domains}"
+        found += f", {num_below} below {TRAINABLE.word}" if num_below else ""
         words = "; ".join(f"{name.rpartition('/')[2]}: {check}" for name, check in self._under_way.items())
         self._rich.update(self._bar, advance=step, description=words, found=found)
-
-
-def record_of(inspection: Inspection) -> dict[str, Json]:
-    """Return an inspection as plain JSON."""
-    record: dict[str, Json] = asdict(inspection)
-    family = inspection.domain_id.rpartition("/")[2].partition(".")[0]
-    return {"id": inspection.domain_id, "family": family, "passed": inspection.passed, **record}
 
 
 def _print(inspections: list[Inspection]) -> None:
     rows: list[dict[str, Json]] = [
         {
             "id": inspection.domain_id,
-            "result": "sound" if inspection.passed else f"{inspection.num_faults} faults",
-            "cases": sum(result.num_cases for result in inspection.results),
+            "grade": inspection.grade.word,
+            "levels": levels_text(inspection.levels),
+            "cases": inspection.num_cases,
             "seconds": round(inspection.wall_s, 1),
         }
         for inspection in inspections
     ]
-    sound = sum(inspection.passed for inspection in inspections)
-    print_rows(rows, columns=("id", "result", "cases", "seconds"), title=f"{sound} of {len(rows)} without a fault")
+    below = [inspection.domain_id for inspection in inspections if inspection.grade < TRAINABLE]
+    title = f"{len(rows) - len(below)} of {len(rows)} are {TRAINABLE.word} or better"
+    print_rows(rows, columns=("id", "grade", "levels", "cases", "seconds"), title=title)
     out = Console(highlight=False, markup=False, soft_wrap=True)
     for inspection in inspections:
-        if not inspection.passed:
-            _print_faults(out, inspection)
+        if inspection.grade < Grade.GOLD:
+            _print_reasons(out, inspection)
+    if below:
+        out.print(f"\nBelow {TRAINABLE.word}: {', '.join(below)}", style="red")
 
 
-def _print_faults(out: Console, inspection: Inspection) -> None:
-    out.print(f"\n{inspection.domain_id}", style="bold red")
-    if inspection.broken:
-        out.print(f"  could not be inspected: {inspection.broken}")
+def levels_text(levels: Sequence[Grade]) -> str:
+    """Return the grades of levels in a few letters: "all", or the first letter of each grade, the easiest first."""
+    return "all" if len(set(levels)) < 2 else " ".join(f"{level}:{grade.word}" for level, grade in enumerate(levels))
+
+
+def _print_reasons(out: Console, inspection: Inspection) -> None:
+    style = "bold red" if inspection.grade < TRAINABLE else "bold"
+    out.print(f"\n{inspection.domain_id}: {inspection.grade.word}", style=style)
+    for reason in reasons_of(inspection):
+        out.print(f"  {reason}")
     for result in inspection.results:
-        if result.num_cases == 0:
-            out.print(f"  {result.check}: nothing was there to look at, so it counts as a fault")
         if not result.faults:
             continue
-        out.print(f"  {result.check}: {len(result.faults)} faults in {result.num_cases} cases")
+        rule = RULES[result.check]
+        out.print(f"  {rule.id} {rule.title}: {len(result.faults)} faults in {result.num_cases} cases")
         for fault in result.faults[:MAX_EXAMPLES]:
             out.print(f"    level {fault.level}, seed {fault.seed}: {fault.message}")
             if fault.replay:

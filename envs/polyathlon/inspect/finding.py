@@ -85,14 +85,17 @@ def measured(
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """All checks of one domain. `broken` says why it could not be inspected at all. `cpu_s` leaves sandboxes out.
+    """All checks of one domain at `num_seeds` tasks a level, up to `tier`.
 
+    `broken` says why it could not be inspected at all. `cpu_s` leaves sandboxes out.
     `rewards` holds, by source ("reference", "blind", "mutant", "attack", "rewrite"), counts of rewards in 21 bins of
     width 0.05 from 0 to 1, and as the 22nd the invalid ones.
     """
 
     domain_id: str
     num_levels: int = 0
+    num_seeds: int = 0
+    tier: int = 0
     results: tuple[CheckResult, ...] = ()
     rewards: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     broken: str = ""
@@ -111,6 +114,15 @@ class Inspection:
         if self.broken:
             return Grade.QUARANTINE
         return least(result.grade_at(level) for result in self.results)
+
+    @property
+    def levels(self) -> tuple[Grade, ...]:
+        """The grade of each level, the easiest first."""
+        return tuple(map(self.grade_at, range(self.num_levels)))
+
+    @property
+    def num_cases(self) -> int:
+        return sum(result.num_cases for result in self.results)
 
     @property
     def num_faults(self) -> int:

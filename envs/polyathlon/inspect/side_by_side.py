@@ -11,8 +11,9 @@ from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 
 from polyathlon.errors import PolyathlonError
+from polyathlon.inspect.depth import USUAL, Depth
 from polyathlon.inspect.finding import Inspection
-from polyathlon.inspect.inspector import DEFAULT_SEEDS, inspect_domain
+from polyathlon.inspect.inspector import Begun, inspect_domain
 from polyathlon.inspect.lifeline import end_with_parent
 from polyathlon.registration import registry
 
@@ -21,14 +22,6 @@ SANDBOX_COST = 8.0
 """What a domain in a sandbox takes, in inspections of a question domain: roughly, to begin with the longest."""
 
 _SPAWN = get_context("spawn")
-
-
-@dataclass(frozen=True, slots=True)
-class Begun:
-    """Word from an inspection under way: this check has begun."""
-
-    domain_id: str
-    check: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +42,7 @@ def cost_of(domain_id: str) -> float:
 def inspect_domains(
     domain_ids: Sequence[str],
     *,
-    num_seeds: int = DEFAULT_SEEDS,
+    depth: Depth = USUAL,
     num_jobs: int = 1,
     tell: Callable[[Begun], None] = lambda begun: None,
 ) -> Generator[Inspection, None, None]:
@@ -63,7 +56,7 @@ def inspect_domains(
     try:
         while waiting or running:
             while waiting and len(running) < num_jobs:
-                line, started = _start(waiting.pop(0), num_seeds)
+                line, started = _start(waiting.pop(0), depth)
                 running[line] = started
             for ready in connection.wait(list(running)):
                 assert isinstance(ready, Connection)
@@ -82,18 +75,18 @@ def inspect_domains(
             left.close()
 
 
-def _start(domain_id: str, num_seeds: int) -> tuple[Connection, _Running]:
+def _start(domain_id: str, depth: Depth) -> tuple[Connection, _Running]:
     line, theirs = _SPAWN.Pipe(duplex=False)
-    process = _SPAWN.Process(target=_work, args=(domain_id, num_seeds, theirs, os.getpid()), name=domain_id)
+    process = _SPAWN.Process(target=_work, args=(domain_id, depth, theirs, os.getpid()), name=domain_id)
     process.start()
     theirs.close()  # so that its death ends the line
     return line, _Running(domain_id, process)
 
 
-def _work(domain_id: str, num_seeds: int, line: Connection, parent_pid: int) -> None:
+def _work(domain_id: str, depth: Depth, line: Connection, parent_pid: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches the whole group; the parent ends us
     end_with_parent(parent_pid)
-    line.send(inspect_domain(domain_id, num_seeds=num_seeds, tell=lambda check: line.send(Begun(domain_id, check))))
+    line.send(inspect_domain(domain_id, depth=depth, tell=line.send))
 
 
 def _word(line: Connection, running: _Running) -> Begun | Inspection:

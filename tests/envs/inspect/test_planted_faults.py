@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,33 +14,33 @@ ROOT = HERE.parents[2]
 SEEDS = "16"
 
 FAULTS = {
-    "NAN_CLAMP": "exploits do not pay",
-    "CONTAINMENT": "exploits do not pay",
-    "TOLERANCE": "wrong answers fail",
-    "RAISES": "hostile input",
-    "STRICT": "right answers pass",
-    "LENGTH_CREDIT": "blind policies earn nothing",
-    "EMPTY_CREDIT": "blind policies earn nothing",
-    "SLOW": "hostile input",
-    "FLAKY": "verdicts repeat",
-    "LINTED": "verifier lint",
-    "SHOWN": "nothing leaks",
-    "SET_ORDER": "generation repeats",
-    "CHANGING": "generation repeats",
-    "FEW": "space and splits",
-    "SALTED": "space and splits",
-    "CONSTANT": "blind policies earn nothing",
-    "UNSOLVED": "reference",
-    "TELLING": "nothing leaks",
-    "FRAGILE": "hostile input",
-    "NO_EXPLOITS": "exploits do not pay",
-    "NO_EQUIVALENTS": "right answers pass",
+    "NAN_CLAMP": "X01",
+    "CONTAINMENT": "X01",
+    "TOLERANCE": "V04",
+    "RAISES": "C03",
+    "STRICT": "V06",
+    "LENGTH_CREDIT": "N02",
+    "EMPTY_CREDIT": "N01",
+    "SLOW": "C03",
+    "FLAKY": "D02",
+    "LINTED": "C05",
+    "SHOWN": "L01",
+    "SET_ORDER": "D01",
+    "CHANGING": "D01",
+    "FEW": "U01",
+    "SALTED": "U03",
+    "CONSTANT": "N02",
+    "UNSOLVED": "S01",
+    "TELLING": "L01",
+    "FRAGILE": "C03",
+    "NO_EXPLOITS": "X01",
+    "NO_EQUIVALENTS": "V06",
 }
 
 
 @pytest.fixture(scope="session")
-def inspections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[str]]]:
-    """All planted domains inspected by the command line: {name: {check: messages}}."""
+def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
+    """All planted domains inspected by the command line: {name: record}."""
     names = ["SOUND", *FAULTS]
     rows = "".join(
         f"  - {{id: test.{name.lower().replace('_', '-')}-v1, load: 'planted:{name}', kind: question, levels: 2, "
@@ -54,21 +55,50 @@ def inspections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str,
     command = [sys.executable, "-m", "polyathlon", "check", "--json", "--seeds", SEEDS, "--jobs", "2", *ids]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert done.returncode == 1, done.stderr
-    found: dict[str, dict[str, list[str]]] = {}
-    for name, record in zip(names, json.loads(done.stdout), strict=True):
-        results = {row["check"]: [fault["message"] for fault in row["faults"]] for row in record["results"]}
-        found[name] = {check: messages for check, messages in results.items() if messages}
-        if record["broken"]:
-            found[name]["broken"] = [record["broken"]]
-    return found
+    return dict(zip(names, json.loads(done.stdout), strict=True))
+
+
+def found_by(record: dict[str, Any]) -> dict[str, list[str]]:
+    """Return {rule: messages} of the checks that hold a domain below silver."""
+    results = [row for row in record["results"] if row["grade"] not in ("silver", "gold")]
+    return {row["check"]: [fault["message"] for fault in row["faults"]] for row in results}
 
 
 @pytest.mark.parametrize(("name", "check"), FAULTS.items())
 def test_a_planted_fault_is_found_by_the_check_meant_for_it(
-    inspections: dict[str, dict[str, list[str]]], name: str, check: str
+    records: dict[str, dict[str, Any]], name: str, check: str
 ) -> None:
-    assert check in inspections[name], inspections[name]
+    found = found_by(records[name])
+    assert found.get(check), (found, records[name]["broken"])
+    assert records[name]["grade"] in ("quarantine", "bronze")
 
 
-def test_the_sound_domain_has_no_fault(inspections: dict[str, dict[str, list[str]]]) -> None:
-    assert inspections["SOUND"] == {}
+def test_the_sound_domain_is_gold(records: dict[str, dict[str, Any]]) -> None:
+    assert records["SOUND"]["reasons"] == []
+    assert records["SOUND"]["levels"] == ["gold", "gold"]
+    assert [fault for row in records["SOUND"]["results"] for fault in row["faults"]] == []
+
+
+def test_a_fault_of_one_level_leaves_the_others_their_grade(records: dict[str, dict[str, Any]]) -> None:
+    """UNSOLVED: the reference is wrong on one task of level 1. FEW: level 0 is so small that answers recur."""
+    assert records["UNSOLVED"]["levels"] == ["gold", "quarantine"]
+    assert records["UNSOLVED"]["grade"] == "quarantine"
+    assert records["FEW"]["levels"] == ["quarantine", "gold"]
+
+
+def test_the_reason_names_the_check_the_level_and_what_was_wanted(records: dict[str, dict[str, Any]]) -> None:
+    assert records["UNSOLVED"]["reasons"][0].startswith(
+        "quarantine: S01 reference, level 1: share of tasks whose reference earns 1 is 0.938"
+    )
+    assert records["UNSOLVED"]["reasons"][0].endswith("of 16 cases; gold >= 1, silver >= 1")
+
+
+def test_rewards_are_told_by_where_the_actions_came_from(records: dict[str, dict[str, Any]]) -> None:
+    """Two levels of 16 tasks; three distractors each; two equivalents each."""
+    rewards = records["SOUND"]["rewards"]
+    assert rewards["reference"] == [0] * 20 + [32, 0]
+    assert rewards["mutant"] == [96] + [0] * 21
+    assert rewards["rewrite"] == [0] * 20 + [64, 0]
+    assert rewards["attack"][20:] == [0, 0]
+    assert rewards["blind"][20:] == [0, 0]
+    assert records["RAISES"]["rewards"]["attack"][21] > 0
