@@ -13,7 +13,7 @@ from polyathlon.drawing import TaskKey
 from polyathlon.inspect.blind import blind_policies
 from polyathlon.inspect.finding import WHOLE, CheckResult, Finding, Measure, measured
 from polyathlon.inspect.grade import Grade
-from polyathlon.inspect.intervals import wilson
+from polyathlon.inspect.intervals import Z_95, wilson
 from polyathlon.inspect.play import Playthrough, Stage
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.wording import actions_text, fault_of, verdict_text
@@ -71,21 +71,30 @@ def check_blind(stage: Stage) -> tuple[CheckResult, CheckResult, CheckResult]:
 
 
 def above_floor(rule: str, group: Earned, floor: float) -> Measure:
-    """Return the measure of `rule` that one policy's rewards give: its mean above `floor`.
+    """Return the measure of `rule` that one policy's rewards give: its mean above `floor`, less the chance of it.
 
     A lost episode allows no grade. Where there are cases enough, the interval's upper end counts too.
     """
     low, high = group.interval
+    luck = chance_above(floor, len(group.rewards))
     found = measured(
         RULES[rule],
         group.level,
-        math.nan if group.was_lost else group.mean - floor,
+        math.nan if group.was_lost else group.mean - floor - luck,
         len(group.rewards),
         interval=(low - floor, high - floor),
     )
-    if rule == "N02" and len(group.rewards) >= MIN_FOR_BOUND and found.high > MAX_UPPER_BOUND:
+    if rule == "N02" and len(group.rewards) >= MIN_FOR_BOUND and found.high > MAX_UPPER_BOUND + luck:
         return replace(found, grade=min(found.grade, RULES[rule].otherwise))
     return found
+
+
+def chance_above(floor: float, num_cases: int) -> float:
+    """Return how far above `floor` a policy's mean of `num_cases` may lie by chance, if the floor is what it earns.
+
+    Two standard deviations of a share: nothing at a floor of 0, and 0.2 for 24 answers to yes or no.
+    """
+    return Z_95 * math.sqrt(floor * (1.0 - floor) / num_cases)
 
 
 def _play_all(stage: Stage) -> list[Earned]:
@@ -143,7 +152,7 @@ def _floors(stage: Stage, earned: Sequence[Earned]) -> tuple[Measure, ...]:
     found = []
     for level in stage.subject.levels:
         here = [group for group in earned if group.level == level]
-        highest = max([declared, *(group.mean for group in here)])
+        highest = max([declared, *(group.mean - chance_above(declared, len(group.rewards)) for group in here)])
         found.append(measured(RULES["N03"], level, highest, sum(len(group.rewards) for group in here)))
     return tuple(found)
 

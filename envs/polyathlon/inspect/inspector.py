@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from polyathlon.errors import PolyathlonError
-from polyathlon.inspect import blindness, contract, histogram, rewards, survival, tasks
+from polyathlon.inspect import ambient, blindness, contract, histogram, rewards, survival, tasks
 from polyathlon.inspect.check import COSTS, Check
 from polyathlon.inspect.depth import USUAL, Depth
 from polyathlon.inspect.finding import Inspection
@@ -28,6 +28,7 @@ CHECKS: tuple[Check, ...] = (
     Check(("C02",), contract.check_verdicts),
     Check(("U01", "U03", "U05"), tasks.check_space),
     Check(("L01",), tasks.check_leaks),
+    Check(("D05", "D06"), ambient.check_ambient),
     # after all episodes: it sees whether one of them changed its task
     Check(("D01",), tasks.check_generation),
 )
@@ -35,11 +36,12 @@ CHECKS: tuple[Check, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Word from an inspection under way: this check has begun, and this share of the work is done."""
+    """Word from an inspection under way: this check has begun, this share of the work is done, and this was found."""
 
     domain_id: str
     check: str
     share_done: float
+    so_far: Inspection | None = None
 
 
 def checks_of(depth: Depth) -> tuple[Check, ...]:
@@ -63,7 +65,7 @@ def inspect_domain(
         with Stage(Subject(entry, load_domain(entry.id), default_room(), depth.num_seeds, depth.tier)) as stage:
             for check, share_done in _with_share_done(checks_of(depth)):
                 at_work = check.title
-                tell(Begun(entry.id, at_work, share_done))
+                tell(Begun(entry.id, at_work, share_done, inspection))
                 results = check.run(stage)
                 inspection = replace(
                     inspection,

@@ -1,4 +1,4 @@
-"""The generators of reasoning-gym as domains: its own questions and its own verifiers, each looked at before it is used.
+"""The generators of reasoning-gym as domains: its questions and its verifiers, each looked at before it is used.
 
 The library is imported in a process of its own (`serving`), which `theirs` asks: nothing of it runs here.
 """

@@ -1,7 +1,8 @@
 """What the inspection tries on a generator: rewrites that must pass, wrong answers that must not, hacks, guesses.
 
-Where a task has one right answer, whatever says something else is wrong. Where it has many (`wrong.WRONG`), only answers
-that break a rule of the task are called wrong, and no mutant is: nobody but the verifier could tell, and it is on trial.
+Where a task has one right answer, whatever says something else is wrong. Where it has many (`wrong.WRONG`), only
+answers that break a rule of the task are called wrong, and no mutant is: nobody but the verifier could tell, and it is
+on trial.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from polyathlon.canonical import Json, expect_map
+from polyathlon.canonical import Json, expect_list, expect_map
 from polyathlon.domain import Attempt, Task
 from polyathlon.errors import TaskError
 from polyathlon_domains.bridges.reasoning_gym import near
@@ -42,16 +43,17 @@ _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
 
 
 def right_answer(task: Task) -> str | None:
-    """Return the answer that the generator ships, or the example that its metadata holds; None where there is neither."""
+    """Return the answer that the generator ships, or the example in its metadata; None where there is neither."""
     entry = expect_map(task.hidden["entry"])
     if isinstance(entry["answer"], str):
         return entry["answer"]
     example = expect_map(entry["metadata"]).get(IN_METADATA.get(_generator(task), ""))
     if example is None or isinstance(example, str):
         return example
-    pairs = expect_map(example).get("~")  # a mapping whose keys are no strings, as `wire` writes it
-    assert isinstance(pairs, list | tuple)
-    return json.dumps({str(key): value for key, value in pairs[1]})  # type: ignore[union-attr, index, misc]  # pairs
+    pairs = expect_list(
+        expect_list(expect_map(example)["~"])[1]
+    )  # a mapping whose keys are no strings, as `wire` has it
+    return json.dumps({str(key): value for key, value in map(expect_list, pairs)})
 
 
 def equivalents(task: Task) -> Sequence[Attempt]:

@@ -10,7 +10,7 @@ import numpy as np
 from polyathlon.canonical import expect_map, expect_text
 from polyathlon.catalog import did_you_mean
 from polyathlon.domain import Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
-from polyathlon.errors import VerifierError
+from polyathlon.errors import TaskError, VerifierError
 from polyathlon.sandbox.protocol import Room
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.bridges.reasoning_gym import attempts
@@ -18,11 +18,15 @@ from polyathlon_domains.bridges.reasoning_gym.theirs import Theirs, elsewhere, k
 
 FULL_SCORE = 1.0 - 1e-9
 NUM_SEEDS = 2**31
+MAX_TRIES = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Items of one generator of reasoning-gym, as they are; the core is an item's question, answer and metadata."""
+    """Items of one generator of reasoning-gym, as they are; the core is an item's question, answer and metadata.
+
+    Where the generator raises for a seed, the next one is asked for, four times at most.
+    """
 
     generator: str
 
@@ -38,6 +42,11 @@ class Items:
         return Brief(expect_text(core["question"]), hidden={"generator": self.generator, "entry": entry})
 
     def _draw(self, library: Theirs, rng: np.random.Generator, level: int) -> Core:
+        for _ in range(MAX_TRIES - 1):  # some generators raise at some seeds: they say themselves that they gave up
+            try:
+                return library.item(self.generator, level, int(rng.integers(NUM_SEEDS)))
+            except TaskError:
+                continue
         return library.item(self.generator, level, int(rng.integers(NUM_SEEDS)))
 
 
@@ -45,8 +54,8 @@ class Items:
 class TheirVerifier:
     """Passed: the library's own score is 1. Any lower score s in [0, 1) earns s / 2, as all partial credit here does.
 
-    A score that is no number, or lies outside of [0, 1], and a verifier that raises or does not end, are failures of the
-    verifier: no reward at all.
+    A score that is no number, or lies outside of [0, 1], and a verifier that raises or does not end, are failures of
+    the verifier: no reward at all.
     """
 
     generator: str

@@ -8,10 +8,12 @@ from fractions import Fraction
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.\d+)?(?![\w.])")
 _WHOLE = re.compile(r"\s*[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?\s*")
 _RATIO = re.compile(r"\s*([+-]?\d+)\s*/\s*(\d+)\s*")
+MAX_EXACT_DIGITS = 15
 _FLIPS = (
     ("true", "false"),
     ("yes", "no"),
     ("knight", "knave"),
+    ("hero", "villain"),
     ("valid", "invalid"),
     ("possible", "impossible"),
 )
@@ -44,9 +46,14 @@ def last_number_plus_one(text: str) -> str | None:
 
 
 def last_digit_plus_five(text: str) -> str | None:
-    """Return `text` with five added to the last digit of its last number (5 to 0, 7 to 2); None where it holds none."""
+    """Return `text` with five added to the last digit of its last number (5 to 0, 7 to 2); None where it holds none.
+
+    And None where that number has more digits than a float keeps: there the last one says little.
+    """
     found = _last_number(text)
-    return None if found is None else _put(text, found, found[0][:-1] + str((int(found[0][-1]) + 5) % 10))
+    if found is None or sum(map(str.isdigit, found[0])) > MAX_EXACT_DIGITS:
+        return None
+    return _put(text, found, found[0][:-1] + str((int(found[0][-1]) + 5) % 10))
 
 
 def sign_flipped(text: str) -> str | None:
@@ -74,9 +81,9 @@ def word_flipped(text: str) -> str | None:
 
 
 def shortened(text: str) -> str | None:
-    """Return `text` without its last letter or digit and what follows; None for numbers and short texts."""
+    """Return a text without numbers less its last letter and what follows; None for other texts, and short ones."""
     core = re.sub(r"\W+$", "", text)
-    return core[:-1] if len(core) >= 4 and value_of(text) is None else None
+    return core[:-1] if len(core) >= 4 and not re.search(r"\d", text) else None
 
 
 def _last_number(text: str) -> re.Match[str] | None:

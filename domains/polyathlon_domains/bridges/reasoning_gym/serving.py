@@ -81,7 +81,7 @@ def _reply(act: Callable[[dict[str, Json]], Json], request: object) -> Json:
         return {"uncarried": [error.place, error.kind]}
     except Reached as error:
         return {"raised": f"the answer ran as a program: {error}"}
-    except Exception as error:  # noqa: BLE001  # theirs may raise anything; it is told, not swallowed
+    except Exception as error:  # theirs may raise anything; it is told, not swallowed
         return {"raised": f"{type(error).__name__}: {error}"[:MAX_REASON_CHARS]}
     finally:
         _scoring = False
@@ -105,6 +105,10 @@ def _item(request: dict[str, Json]) -> Json:
     return generators.item(name, level, seed, ambient=expect_int(request["ambient"]))
 
 
+def _aside(request: dict[str, Json]) -> Json:
+    return generators.aside(expect_text(request["name"]), expect_int(request["level"]), request["item"])
+
+
 def _score(request: dict[str, Json]) -> Json:
     global _scoring
     answer = request["answer"]
@@ -115,7 +119,12 @@ def _score(request: dict[str, Json]) -> Json:
     return generators.score(name, level, answer, request["item"])
 
 
-_ACTS: dict[str, Callable[[dict[str, Json]], Json]] = {"facts": _facts, "item": _item, "score": _score}
+_ACTS: dict[str, Callable[[dict[str, Json]], Json]] = {
+    "aside": _aside,
+    "facts": _facts,
+    "item": _item,
+    "score": _score,
+}
 
 
 def _refuse(event: str, args: tuple[object, ...]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import functools
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from typing import BinaryIO
 
 from polyathlon.canonical import Json, expect_int, expect_list, expect_map, expect_text
 from polyathlon.errors import TaskError, VerifierError
+from polyathlon_domains.bridges.reasoning_gym import serving
 from polyathlon_domains.bridges.reasoning_gym.line import receive, send
 
 WALL_LIMIT_S = 60.0
@@ -23,12 +25,11 @@ START_LIMIT_S = 120.0
 END_LIMIT_S = 5.0
 MAX_WORDS = 400
 HASH_SEED = 0
-_MODULE = "polyathlon_domains.bridges.reasoning_gym.serving"
 
 
 @dataclass(frozen=True, slots=True)
 class Generator:
-    """What the library says of one generator. `broken_levels`: its curriculum's levels that raise, with what."""
+    """What the library says of one generator. `broken_levels`: its curriculum's levels that are none here, with why."""
 
     name: str
     family: str
@@ -94,6 +95,19 @@ class Theirs:
             raise VerifierError(f"reasoning-gym's verifier of {name} gave {found}, which is no score")
         return float(found)
 
+    def aside(self, name: str, level: int, item: Mapping[str, Json]) -> Mapping[str, bool]:
+        """Return, of an item whose answer is right, `line_feed_costs` and `changes_item`: see `generators.aside`.
+
+        Raises:
+            VerifierError: as `score`.
+
+        """
+        try:
+            found = expect_map(self._ask({"do": "aside", "name": name, "level": level, "item": item}))
+        except _Failed as error:
+            raise VerifierError(f"reasoning-gym's verifier of {name} {error}") from error
+        return {key: value is True for key, value in found.items()}
+
     def close(self) -> None:
         """End the process. May be called twice."""
         with self._lock:
@@ -121,10 +135,10 @@ class Theirs:
             self._line, self._process, self._owner_pid = None, None, os.getpid()
         if self._line is None:
             self._line, theirs = socket.socketpair()
-            self._words = self._words or tempfile.TemporaryFile()
+            self._words = self._words or tempfile.TemporaryFile()  # noqa: SIM115  # open as long as this is
             with theirs:
                 self._process = subprocess.Popen(
-                    [sys.executable, "-m", _MODULE, str(theirs.fileno())],
+                    [sys.executable, "-m", serving.__name__, str(theirs.fileno())],
                     pass_fds=(theirs.fileno(),),
                     env=_environment(self._hash_seed),
                     cwd="/",
@@ -203,8 +217,8 @@ def _cause(reply: Mapping[str, Json]) -> str:
 
 
 def _ending(code: int) -> str:
-    if code == -27:
-        return "more than 5 s of CPU"
+    if code == -signal.SIGPROF:
+        return f"more than {serving.CPU_LIMIT_S:g} s of CPU"
     return f"signal {-code}" if code < 0 else f"exit code {code}"
 
 
