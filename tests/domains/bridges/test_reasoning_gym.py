@@ -179,7 +179,8 @@ def test_an_example_in_the_metadata_stands_in_for_a_missing_answer() -> None:
 
 
 def test_guessing_is_the_share_of_the_most_frequent_answer_where_there_is_one() -> None:
-    assert guessing([{"answer": "True"}] * 3 + [{"answer": "False"}]) == 0.75
+    assert guessing([{"answer": "True"}] * 4) == 1.0
+    assert guessing([{"answer": "yes"}] * 12 + [{"answer": str(k)} for k in range(36)]) == 0.3125  # 1/4 and 1/16 more
     assert guessing([{"answer": str(k)} for k in range(10)]) == 0.0
 
 

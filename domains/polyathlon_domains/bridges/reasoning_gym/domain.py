@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyathlon.canonical import expect_map, expect_text
+from polyathlon.canonical import Json, expect_map, expect_text
 from polyathlon.catalog import did_you_mean
 from polyathlon.domain import Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
 from polyathlon.errors import TaskError, VerifierError
@@ -23,7 +23,7 @@ MAX_TRIES = 5
 
 @dataclass(frozen=True, slots=True)
 class Items:
-    """Items of one generator of reasoning-gym, as they are; the core is an item's question, answer and metadata.
+    """Items of one generator of reasoning-gym, as they are; the core is a whole item, and its question makes the task.
 
     Where the generator raises for a seed, the next one is asked for, four times at most.
     """
@@ -36,6 +36,10 @@ class Items:
     def draw_elsewhere(self, rng: np.random.Generator, level: int) -> Core:
         """Return what `draw` does, in a process with another hash seed and other random numbers of nobody's."""
         return self._draw(elsewhere(), rng, level)
+
+    def identity(self, core: Core) -> Json:
+        """Return the question: some metadata tells of how it came about, and one question must lie in one split."""
+        return core["question"]
 
     def render(self, core: Core, rng: np.random.Generator) -> Brief:
         entry = {key: value for key, value in core.items() if key != "question"}

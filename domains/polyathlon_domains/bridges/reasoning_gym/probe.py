@@ -20,6 +20,7 @@ NUM_ITEMS = 48
 NUM_SCORED = 4
 FREQUENT = 0.15
 """An answer is frequent when it is right for this share of a level's items: below, two of 48 meet by chance."""
+TRIED = ("", *NO_ANSWERS, "-7654321")
 MAX_FAILED = 8
 """After so many failures no further item of a level is asked for: each may have cost its whole limit."""
 MAX_TRY = 0.05
@@ -83,15 +84,18 @@ def _items(
 
 
 def guessing(items: Sequence[Mapping[str, Json]]) -> float:
-    """Return what always giving the most frequent answer of these items earns; 0 where no answer is frequent."""
+    """Return what always giving the most frequent answer of these items earns; 0 where no answer is frequent.
+
+    One standard deviation more than was seen, so that a row does not claim less than it is.
+    """
     answers = Counter(item["answer"] for item in items if isinstance(item["answer"], str))
     share = max(answers.values(), default=0) / len(items)
-    return share if share >= FREQUENT else 0.0
+    return share + math.sqrt(share * (1 - share) / len(items)) if share >= FREQUENT else 0.0
 
 
 def _paid_for_trying(library: Theirs, name: str, level: int, item: Mapping[str, Json]) -> list[float]:
     paid = []
-    for text in NO_ANSWERS:
+    for text in TRIED:
         try:
             score = library.score(name, level, text, item)
         except VerifierError:  # for the inspection, which says so

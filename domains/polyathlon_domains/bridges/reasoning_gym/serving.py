@@ -21,6 +21,8 @@ from polyathlon_domains.bridges.reasoning_gym.wire import Uncarried
 CPU_LIMIT_S = 5.0
 MAX_EXTRA_BYTES = 1 << 30
 MAX_REASON_CHARS = 300
+LINE_CLOSED = 113
+"""The exit code of a fork whose asker has gone: none that an answer is likely to choose."""
 
 _FORBIDDEN = frozenset(
     (
@@ -42,12 +44,12 @@ def main(descriptor: int) -> None:
         generators.facts()  # imported once, before all forks
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)  # from here on it is theirs that would be talking
         _bound_memory()
-        while (ending := _fork_and_wait(line)) != 0:
+        while (ending := _fork_and_wait(line)) != LINE_CLOSED:
             send(line, {"died": ending})
 
 
 def _fork_and_wait(line: socket.socket) -> int:
-    """Return how a fork that answers has ended: 0 when the line is closed, else its exit code, or -signal."""
+    """Return how a fork that answers has ended: LINE_CLOSED, else its exit code, or -signal."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -56,7 +58,7 @@ def _fork_and_wait(line: socket.socket) -> int:
             _serve(line)
         except BaseException:  # it must not go on as its own parent
             os._exit(1)
-        os._exit(0)
+        os._exit(LINE_CLOSED)
     _, status = os.waitpid(pid, 0)
     return os.waitstatus_to_exitcode(status)
 
