@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
-from polyathlon.canonical import content_hash
+from polyathlon.canonical import Json, content_hash
 from polyathlon.domain import Core, Split, Task, TaskSource
 from polyathlon.errors import DomainError, TaskError
 from polyathlon.seeding import child
@@ -14,6 +16,14 @@ MAX_DRAWS = 1_000
 HELD_OUT_ONE_IN = 10
 
 _VERSION = re.compile(r"-v\d+$")
+
+
+class Identified(Protocol):
+    """A task source whose cores hold more than what makes a task: an item of another library, with all it came with."""
+
+    def identity(self, core: Core) -> Json:
+        """Return what makes the task of `core`: two cores that share it are one task, and lie in one split."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,7 @@ def draw_core(source: TaskSource, key: TaskKey) -> Drawn:
     seen: set[str] = set()
     for _ in range(MAX_DRAWS):
         core = source.draw(rng, key.level)
-        core_hash = _hash(core, key)
+        core_hash = _hash(source, core, key)
         if split_of(core_hash) == key.split:
             return Drawn(core, core_hash)
         seen.add(core_hash)
@@ -92,8 +102,9 @@ def _name(key: TaskKey) -> str:
     return _VERSION.sub("", key.domain_id)
 
 
-def _hash(core: Core, key: TaskKey) -> str:
+def _hash(source: TaskSource, core: Core, key: TaskKey) -> str:
+    identity: Callable[[Core], Json] | None = getattr(source, "identity", None)
     try:
-        return content_hash(core, where="core")
+        return content_hash(core if identity is None else identity(core), where="core")
     except (TypeError, ValueError) as error:
         raise DomainError(f"{key.domain_id}, level {key.level}, seed {key.seed}: {error}") from error

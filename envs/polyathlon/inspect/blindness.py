@@ -13,13 +13,14 @@ from polyathlon.drawing import TaskKey
 from polyathlon.inspect.blind import blind_policies
 from polyathlon.inspect.finding import WHOLE, CheckResult, Finding, Measure, measured
 from polyathlon.inspect.grade import Grade
-from polyathlon.inspect.intervals import wilson
+from polyathlon.inspect.intervals import Z_95, wilson
 from polyathlon.inspect.play import Playthrough, Stage
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.wording import actions_text, fault_of, verdict_text
 from polyathlon.seeding import child
 
 SILENT = ("nop", "empty")
+ANOTHER = "another task's answer"
 NUM_OTHERS = 3
 MAX_UPPER_BOUND = 0.05
 """The most that the 95% upper bound of a blind policy's mean may lie above the floor, where there are cases enough."""
@@ -39,6 +40,11 @@ class Earned:
     @property
     def mean(self) -> float:
         return statistics.fmean(self.rewards)
+
+    @property
+    def num_tasks(self) -> int:
+        """On how many tasks it was played: several answers to one task do not differ by chance alone."""
+        return max(1, len(self.rewards) // (NUM_OTHERS if self.policy == ANOTHER else 1))
 
     @property
     def was_lost(self) -> bool:
@@ -71,21 +77,30 @@ def check_blind(stage: Stage) -> tuple[CheckResult, CheckResult, CheckResult]:
 
 
 def above_floor(rule: str, group: Earned, floor: float) -> Measure:
-    """Return the measure of `rule` that one policy's rewards give: its mean above `floor`.
+    """Return the measure of `rule` that one policy's rewards give: its mean above `floor`, less the chance of it.
 
     A lost episode allows no grade. Where there are cases enough, the interval's upper end counts too.
     """
     low, high = group.interval
+    luck = chance_above(floor, group.num_tasks)
     found = measured(
         RULES[rule],
         group.level,
-        math.nan if group.was_lost else group.mean - floor,
+        math.nan if group.was_lost else group.mean - floor - luck,
         len(group.rewards),
         interval=(low - floor, high - floor),
     )
-    if rule == "N02" and len(group.rewards) >= MIN_FOR_BOUND and found.high > MAX_UPPER_BOUND:
+    if rule == "N02" and len(group.rewards) >= MIN_FOR_BOUND and found.high > MAX_UPPER_BOUND + luck:
         return replace(found, grade=min(found.grade, RULES[rule].otherwise))
     return found
+
+
+def chance_above(floor: float, num_tasks: int) -> float:
+    """Return how far above `floor` a policy's mean over `num_tasks` may lie by chance, if the floor is what it earns.
+
+    Two standard deviations of a share: nothing at a floor of 0, and 0.2 for 24 times yes or no.
+    """
+    return Z_95 * math.sqrt(floor * (1.0 - floor) / num_tasks)
 
 
 def _play_all(stage: Stage) -> list[Earned]:
@@ -95,7 +110,7 @@ def _play_all(stage: Stage) -> list[Earned]:
         rng = child("inspect", key.domain_id, key.level, key.seed)
         for name, actions in blind_policies(stage.task(key), stage.tools(key), rng, others=others).items():
             played = stage.play(key, actions)
-            group = ("another task's answer" if name.startswith("another") else name, key.level)
+            group = (ANOTHER if name.startswith("another") else name, key.level)
             rewards.setdefault(group, []).append(played.reward)
             if group not in best or played.reward > best[group].reward:
                 best[group] = played
@@ -143,7 +158,7 @@ def _floors(stage: Stage, earned: Sequence[Earned]) -> tuple[Measure, ...]:
     found = []
     for level in stage.subject.levels:
         here = [group for group in earned if group.level == level]
-        highest = max([declared, *(group.mean for group in here)])
+        highest = max([declared, *(group.mean - chance_above(declared, group.num_tasks) for group in here)])
         found.append(measured(RULES["N03"], level, highest, sum(len(group.rewards) for group in here)))
     return tuple(found)
 

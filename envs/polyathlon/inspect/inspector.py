@@ -31,11 +31,12 @@ from polyathlon.sandbox.choose import default_room
 
 @dataclass(frozen=True, slots=True)
 class Begun:
-    """Word from an inspection under way: this check has begun, and this share of the work is done."""
+    """Word from an inspection under way: this check has begun, this share of the work is done, and this was found."""
 
     domain_id: str
     check: str
     share_done: float
+    so_far: Inspection | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,7 @@ def inspect_domain(
     def told(word: Begun | Noted) -> None:
         if isinstance(word, Begun):
             at_work.append(word.check)
+            word = replace(word, so_far=inspection)
         tell(word)
 
     try:

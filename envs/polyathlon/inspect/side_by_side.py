@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
+import time
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing import connection, get_context
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
@@ -26,10 +28,12 @@ SANDBOX_COST = 8.0
 _SPAWN = get_context("spawn")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Running:
     domain_id: str
     process: BaseProcess
+    ends_s: float
+    last: Begun | None = None
 
 
 def cost_of(domain_id: str) -> float:
@@ -47,23 +51,28 @@ def inspect_domains(
     depth: Depth = USUAL,
     num_jobs: int = 1,
     cache: Path | None = None,
+    limit_s: float = math.inf,
     tell: Callable[[Begun | Noted], None] = lambda word: None,
 ) -> Generator[Inspection, None, None]:
     """Yield an inspection a domain as each is done, `num_jobs` at a time, the longest begun first.
 
     Each runs in a fresh process, which ends when this generator or this process does. Results are kept in the folder
-    `cache`. `tell` is called with what the inspections under way have come to.
+    `cache`. `tell` is called with what the inspections under way have come to. One that takes more than `limit_s` on
+    the clock is ended: what its checks had found until then is kept, and it is `broken`.
     """
     waiting = sorted(domain_ids, key=cost_of, reverse=True)
     running: dict[Connection, _Running] = {}
     try:
         while waiting or running:
             while waiting and len(running) < num_jobs:
-                line, started = _start(waiting.pop(0), depth, cache)
+                line, started = _start(waiting.pop(0), depth, cache, limit_s)
                 running[line] = started
-            for ready in connection.wait(list(running)):
+            left_s = min(one.ends_s for one in running.values()) - time.monotonic()
+            for ready in connection.wait(list(running), None if left_s == math.inf else max(0.0, left_s)):
                 assert isinstance(ready, Connection)
                 word = _word(ready, running[ready])
+                if isinstance(word, Begun):
+                    running[ready].last = word
                 if isinstance(word, Begun | Noted):
                     tell(word)
                     continue
@@ -72,18 +81,30 @@ def inspect_domains(
                 _end(process)
                 ready.close()
                 yield word
+            for late in [line for line, one in running.items() if one.ends_s <= time.monotonic()]:
+                ended = running.pop(late)
+                _end(ended.process)
+                late.close()
+                yield _cut_short(ended, limit_s)
     finally:
         for left, abandoned in running.items():
             _end(abandoned.process)
             left.close()
 
 
-def _start(domain_id: str, depth: Depth, cache: Path | None) -> tuple[Connection, _Running]:
+def _cut_short(ended: _Running, limit_s: float) -> Inspection:
+    last = ended.last
+    found = Inspection(ended.domain_id) if last is None or last.so_far is None else last.so_far
+    at_work = "loading" if last is None else last.check
+    return replace(found, broken=f"{at_work}: the inspection took more than {limit_s:.0f} s, and was ended", wall_s=limit_s)
+
+
+def _start(domain_id: str, depth: Depth, cache: Path | None, limit_s: float) -> tuple[Connection, _Running]:
     line, theirs = _SPAWN.Pipe(duplex=False)
     process = _SPAWN.Process(target=_work, args=(domain_id, depth, cache, theirs, os.getpid()), name=domain_id)
     process.start()
     theirs.close()  # so that its death ends the line
-    return line, _Running(domain_id, process)
+    return line, _Running(domain_id, process, time.monotonic() + limit_s)
 
 
 def _work(domain_id: str, depth: Depth, cache: Path | None, line: Connection, parent_pid: int) -> None:

@@ -22,7 +22,7 @@ from polyathlon.inspect.rewards import shares
 from polyathlon.verify.text import plain
 
 NUM_UNIQUE_DRAWS = 1_000
-SANDBOX_DRAWS_A_SEED = 16  # 1,000 at 64 seeds; a smoke test counts fewer, where a draw costs a hundred questions
+DRAWS_A_SEED = 16  # 1,000 at 64 seeds; a smoke test counts fewer
 NUM_SANDBOX_RENDERED = 200
 NUM_NEAR_TRAIN, NUM_NEAR_TEST = 200, 20
 MIN_SURPLUS = 3  # fewer is chance, where few tasks are looked at
@@ -66,9 +66,7 @@ def _differing(keys: Sequence[TaskKey], drawn: Sequence[str], others: Sequence[s
 def check_space(stage: Stage) -> tuple[CheckResult, CheckResult, CheckResult]:
     """U01, U03 and U05: 1,000 train draws of a level must differ, and both splits must be there, apart."""
     subject = stage.subject
-    num_draws = NUM_UNIQUE_DRAWS
-    if subject.costly:
-        num_draws = min(num_draws, SANDBOX_DRAWS_A_SEED * subject.num_seeds)
+    num_draws = min(NUM_UNIQUE_DRAWS, DRAWS_A_SEED * subject.num_seeds)
     unique, apart, near = _Column("U01"), _Column("U03"), _Column("U05")
     for level in subject.levels:
         try:

@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
@@ -262,3 +263,51 @@ TELLING = replace(SOUND, open_workspace=lambda task, room: TellingWorkspace(task
 FRAGILE = replace(SOUND, open_workspace=lambda task, room: FragileWorkspace())
 NO_EXPLOITS = replace(SOUND, exploits=lambda task: ())
 NO_EQUIVALENTS = replace(SOUND, equivalents=lambda task: ())
+
+
+# --- a foreign generator behind the tasks --------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class SteadyTasks(SumTasks):
+    """Gives the same task wherever it is asked."""
+
+    def draw_elsewhere(self, rng: np.random.Generator, level: int) -> Core:
+        return self.draw(rng, level)
+
+
+@dataclass(frozen=True)
+class RestlessTasks(SumTasks):
+    """Gives another task elsewhere, question and answer together."""
+
+    def draw_elsewhere(self, rng: np.random.Generator, level: int) -> Core:
+        rng.integers(2)
+        return self.draw(rng, level)
+
+
+@dataclass(frozen=True)
+class TornTasks(SumTasks):
+    """Every fifth question has another answer elsewhere."""
+
+    def draw_elsewhere(self, rng: np.random.Generator, level: int) -> Core:
+        core = self.draw(rng, level)
+        total = core["sum"]
+        assert isinstance(total, int)
+        return {**core, "sum": total + (total % 5 == 0)}
+
+
+STEADY = replace(SOUND, tasks=SteadyTasks())
+RESTLESS = replace(SOUND, tasks=RestlessTasks())
+TORN = replace(SOUND, tasks=TornTasks())
+
+
+# --- a verifier that waits for ever on one hack --------------------------------------------------------------------
+
+
+def _waits(text: str, gold: int) -> float:
+    if text.startswith("nan"):
+        time.sleep(3_600)
+    return exact(text, gold)
+
+
+HANGS = scored(_waits)

@@ -90,3 +90,25 @@ def descendants(pid: int) -> set[tuple[int, str]]:
         found |= children
         layer = {who[0] for who in children}
     return found
+
+
+def test_an_inspection_over_its_time_is_ended_and_keeps_what_was_found(tmp_path: Path) -> None:
+    catalog = tmp_path / "registry.yaml"
+    catalog.write_text(
+        "namespace: planted\ndomains:\n"
+        "  - {id: test.hangs-v1, load: 'planted:HANGS', kind: question, levels: 1, max_turns: 1}\n"
+    )
+    code = (
+        "from polyathlon.inspect.depth import Depth\n"
+        "from polyathlon.inspect.side_by_side import inspect_domains\n"
+        "if __name__ == '__main__':\n"
+        "    found, = inspect_domains(['planted/test.hangs-v1'], depth=Depth(2), limit_s=15)\n"
+        "    print(found.broken); print([result.check for result in found.results][:3], found.grade.word)\n"
+    )
+    env = {**os.environ, "PYTHONPATH": PATHS, "POLYATHLON_CATALOGS": str(catalog)}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, timeout=120)
+    assert done.stdout.splitlines() == [
+        "exploits: the inspection took more than 15 s, and was ended",
+        "['C01', 'C05', 'S01'] quarantine",
+    ], done.stderr
