@@ -96,7 +96,9 @@ def _cut_short(ended: _Running, limit_s: float) -> Inspection:
     last = ended.last
     found = Inspection(ended.domain_id) if last is None or last.so_far is None else last.so_far
     at_work = "loading" if last is None else last.check
-    return replace(found, broken=f"{at_work}: the inspection took more than {limit_s:.0f} s, and was ended", wall_s=limit_s)
+    return replace(
+        found, broken=f"{at_work}: the inspection took more than {limit_s:.0f} s, and was ended", wall_s=limit_s
+    )
 
 
 def _start(domain_id: str, depth: Depth, cache: Path | None, limit_s: float) -> tuple[Connection, _Running]:
