@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from polyathlon.drawing import TaskKey
+from polyathlon.inspect.attacks.guessing import constant_policies
+from polyathlon.inspect.attacks.level_forms import Known
 from polyathlon.inspect.blind import blind_policies
 from polyathlon.inspect.finding import WHOLE, CheckResult, Finding, Measure, measured
 from polyathlon.inspect.grade import Grade
@@ -106,9 +108,11 @@ def chance_above(floor: float, num_tasks: int) -> float:
 def _play_all(stage: Stage) -> list[Earned]:
     rewards: dict[tuple[str, int], list[float]] = {}
     best: dict[tuple[str, int], Playthrough] = {}
+    known = {level: Known.of(stage, level) for level in stage.subject.levels}
     for key, others in _with_others(stage):
         rng = child("inspect", key.domain_id, key.level, key.seed)
-        for name, actions in blind_policies(stage.task(key), stage.tools(key), rng, others=others).items():
+        policies = blind_policies(stage.task(key), stage.tools(key), rng, others=others)
+        for name, actions in {**policies, **constant_policies(stage, key, known[key.level])}.items():
             played = stage.play(key, actions)
             group = (ANOTHER if name.startswith("another") else name, key.level)
             rewards.setdefault(group, []).append(played.reward)

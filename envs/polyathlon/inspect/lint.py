@@ -14,6 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polyathlon.domain import Domain
+from polyathlon.inspect.finding import WHOLE, CheckResult, Finding, measured
+from polyathlon.inspect.play import Stage
+from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.smells import WHY, smells_of
 
 
@@ -52,6 +55,12 @@ class _Source:
             for alias in node.names
         }
         return cls(name, text.splitlines(), dict(defined), imported)
+
+
+def check_lint(stage: Stage) -> CheckResult:
+    """C05: the verifier's source must be free of expressions that are known to pay wrong answers."""
+    faults = tuple(Finding(0, 0, smell.text) for smell in lint_domain(stage.subject.domain))
+    return CheckResult("C05", (measured(RULES["C05"], WHOLE, len(faults), 1),), faults)
 
 
 def lint_domain(domain: Domain) -> list[Smell]:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 
 from polyathlon.domain import Attempt, Task
 from polyathlon.drawing import TaskKey
@@ -57,30 +57,20 @@ def check_repeats(stage: Stage) -> CheckResult:
     return CheckResult("D02", shares("D02", differed, stage.subject.levels), tuple(faults))
 
 
-def check_accepted(stage: Stage) -> tuple[CheckResult, CheckResult]:
-    """S04 and V06: other right answers, and rewrites of the right one, must pass."""
-    domain = stage.subject.domain
-    kinds = {"alternative": domain.alternatives, "equivalent": domain.equivalents}
-    faults: dict[str, list[Finding]] = defaultdict(list)
-    accepted: dict[str, list[tuple[int, bool]]] = defaultdict(list)
-    for kind, attempt, played in (*_attempts(stage, kinds), *_one_in_turn(stage)):
-        accepted[kind].append((played.key.level, played.verdict.passed))
+def check_alternatives(stage: Stage) -> CheckResult:
+    """S04: other right answers must pass; one in turn where not all are played."""
+    faults: list[Finding] = []
+    accepted: list[tuple[int, bool]] = []
+    for attempt, played in (*_attempts(stage, stage.subject.domain.alternatives), *_one_in_turn(stage)):
+        accepted.append((played.key.level, played.verdict.passed))
         if not played.verdict.passed:
-            text = (
-                f"{kind} {attempt.name!r} is refused: {verdict_text(played)}; actions {actions_text(attempt.actions)}."
-            )
+            text = f"alternative {attempt.name!r} is refused: {verdict_text(played)}; actions "
             hint = "Accept it, or say in the prompt that this form does not count."
-            faults[kind].append(fault_of(stage.subject, played, f"{text} {hint}"))
-    if not accepted["equivalent"]:
-        text = "the domain names no equivalents. Give rewrites of the right answer that must pass."
-        faults["equivalent"].append(Finding(0, 0, text))
-    if not accepted["alternative"]:
-        others = CheckResult("S04", not_applicable="the domain names no alternatives: no other way to be right")
-    else:  # a level may have none: not every task has a second right answer
-        levels = sorted({level for level, _ in accepted["alternative"]})
-        others = CheckResult("S04", shares("S04", accepted["alternative"], levels), tuple(faults["alternative"]))
-    rewrites = shares("V06", accepted["equivalent"], stage.subject.levels)
-    return others, CheckResult("V06", rewrites, tuple(faults["equivalent"]))
+            faults.append(fault_of(stage.subject, played, f"{text}{actions_text(attempt.actions)}. {hint}"))
+    if not accepted:
+        return CheckResult("S04", not_applicable="the domain names no alternatives: no other way to be right")
+    levels = sorted({level for level, _ in accepted})  # a level may have none: not every task has a second right answer
+    return CheckResult("S04", shares("S04", accepted, levels), tuple(faults))
 
 
 def check_distractors(stage: Stage) -> CheckResult:
@@ -89,7 +79,7 @@ def check_distractors(stage: Stage) -> CheckResult:
     counts: Counter[str] = Counter()
     refused: list[tuple[int, bool]] = []
     rewards: list[float] = []
-    for _, attempt, played in _attempts(stage, {"distractor": stage.subject.domain.distractors}):
+    for attempt, played in _attempts(stage, stage.subject.domain.distractors):
         counts[attempt.name] += 1
         rewards.append(played.reward)
         refused.append((played.key.level, played.verdict.valid and not played.verdict.passed))
@@ -105,13 +95,13 @@ def check_distractors(stage: Stage) -> CheckResult:
     return CheckResult("V04", measures, tuple(faults), numbers)
 
 
-def check_exploits(stage: Stage) -> CheckResult:
-    """X01: hacks must not earn more than the floor, on any task."""
+def check_own_exploits(stage: Stage) -> CheckResult:
+    """X01, the domain's own part: the hacks that it names must not earn more than the floor, on any task."""
     floor = stage.subject.entry.row.floor
     faults: list[Finding] = []
     counts: Counter[str] = Counter()
     paid: list[tuple[int, bool]] = []
-    for _, attempt, played in _attempts(stage, {"exploit": stage.subject.domain.exploits}):
+    for attempt, played in _attempts(stage, stage.subject.domain.exploits):
         counts[attempt.name] += 1
         paid.append((played.key.level, played.reward > floor or not played.verdict.valid))
         if paid[-1][1]:
@@ -164,30 +154,24 @@ def _further_keys(stage: Stage) -> list[TaskKey]:
     ]
 
 
-def _attempts(
-    stage: Stage, kinds: Mapping[str, Callable[[Task], Sequence[Attempt]]]
-) -> Iterator[tuple[str, Attempt, Playthrough]]:
+def _attempts(stage: Stage, attempts: Callable[[Task], Sequence[Attempt]]) -> Iterator[tuple[Attempt, Playthrough]]:
     for key in stage.subject.task_keys(stage.subject.num_attempt_seeds):
-        for kind, attempts in kinds.items():
-            for attempt in attempts(stage.task(key)):
-                yield kind, attempt, stage.play(key, attempt.actions)
+        for attempt in attempts(stage.task(key)):
+            yield attempt, stage.play(key, attempt.actions)
 
 
-def _one_in_turn(stage: Stage) -> Iterator[tuple[str, Attempt, Playthrough]]:
-    """Yield one right answer that is not the reference for each task that `_attempts` leaves out.
+def _one_in_turn(stage: Stage) -> Iterator[tuple[Attempt, Playthrough]]:
+    """Yield one alternative that is not the reference for each task that `_attempts` leaves out.
 
     A verifier may know its reference by heart: only another right answer shows that what it compares with is right.
     """
-    domain = stage.subject.domain
     for solved in stage.solved:
         if solved.key.seed < stage.subject.num_attempt_seeds:
             continue
-        for kind, attempts in (("alternative", domain.alternatives), ("equivalent", domain.equivalents)):
-            others = [attempt for attempt in attempts(solved.task) if attempt.actions != solved.actions]
-            if others:
-                attempt = others[solved.key.seed % len(others)]
-                yield kind, attempt, stage.play(solved.key, attempt.actions)
-                break
+        others = [a for a in stage.subject.domain.alternatives(solved.task) if a.actions != solved.actions]
+        if others:
+            attempt = others[solved.key.seed % len(others)]
+            yield attempt, stage.play(solved.key, attempt.actions)
 
 
 def _wrong(stage: Stage) -> Iterator[Playthrough]:

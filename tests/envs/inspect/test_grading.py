@@ -10,13 +10,14 @@ from polyathlon import Evidence, Task, Verdict
 from polyathlon.drawing import TaskKey
 from polyathlon.inspect.blindness import Earned, above_floor
 from polyathlon.inspect.check import Check
-from polyathlon.inspect.contract import contract_faults, verdict_fault
 from polyathlon.inspect.finding import WHOLE, CheckResult, Inspection, measured
 from polyathlon.inspect.grade import Grade
 from polyathlon.inspect.histogram import added, bin_of
 from polyathlon.inspect.inspector import CHECKS
 from polyathlon.inspect.intervals import wilson
 from polyathlon.inspect.play import Playthrough, Stage, Subject
+from polyathlon.inspect.promises.parts import part_faults
+from polyathlon.inspect.promises.verdicts import wrong_with
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.reasons import reasons_of
 from polyathlon.sandbox.choose import default_room
@@ -185,25 +186,26 @@ class Broken:
     ("verdict", "words"),
     [
         (True, "it is a bool"),
-        (Sloppy(reward=math.nan, passed=False), "the reward is nan"),
-        (Sloppy(reward=1.5, passed=True), "the reward is 1.5"),
-        (Sloppy(reward=0.7, passed=False), "the reward is 0.7"),
-        (Sloppy(reward=None, passed=False, valid=True), "valid is True, and the reward None"),
-        (Verdict.failing("no", parts={"a": math.inf}), "the parts ['a']"),
+        (Sloppy(reward=math.nan, passed=False), "it is a Sloppy"),
+        (Verdict(reward=0, passed=False), "the reward is a int"),
+        (Verdict.failing("no", parts={"a": math.inf}), "part 'a' is inf"),
+        (Verdict.failing("no" * 2_000), "the reason must be a text"),
+        (Verdict.invalid("verifier: DomainError: The reward is nan"), "The reward is nan"),
         (Verdict.failing("no", progress=0.5), ""),
         (Verdict.invalid("lost"), ""),
     ],
 )
 def test_what_is_no_verdict_is_said_to_be_none(verdict: object, words: str) -> None:
-    assert verdict_fault(verdict).startswith(words)
-    assert bool(verdict_fault(verdict)) == bool(words)
+    found = next(wrong_with(verdict), "")
+    assert found.startswith(words)
+    assert bool(found) == bool(words)
 
 
 def test_a_domain_whose_parts_are_no_functions_is_outside_the_contract() -> None:
     domain = polyathlon.load_domain(ID)
-    assert list(contract_faults(domain)) == []
+    assert list(part_faults(domain)) == []
     wrong = replace(domain, exploits=[], verifier=object())  # type: ignore[arg-type]  # the fault under test
-    assert [text.split(";")[0].split(".")[0] for text in contract_faults(wrong)] == [
-        "`verifier` has no method judge()",
-        "`exploits` is a list",
+    assert [text.split(";")[0].split(".")[0] for text in part_faults(wrong)] == [
+        "verifier has no method judge()",
+        "exploits is a list",
     ]

@@ -46,13 +46,9 @@ class Find:
 
 
 def check_fuzz(stage: Stage) -> CheckResult:
-    """X04 with the tries of an everyday inspection: 8 a level for each task looked at, 20 in all in a sandbox."""
-    return fuzz(stage, tries_a_level=TRIES_A_SEED * stage.subject.num_seeds)
-
-
-def check_fuzz_long(stage: Stage) -> CheckResult:
-    """X04 with the tries of a certificate: 10,000 a level."""
-    return fuzz(stage, tries_a_level=MAX_TRIES)
+    """X04: 8 tries a level for each task looked at, 10,000 for a certificate, 20 in all in a sandbox."""
+    proves = stage.subject.proves
+    return fuzz(stage, tries_a_level=MAX_TRIES if proves else TRIES_A_SEED * stage.subject.num_seeds)
 
 
 def fuzz(stage: Stage, *, tries_a_level: int) -> CheckResult:

@@ -13,6 +13,7 @@ from polyathlon.inspect.attacks.scenes import Target, levels_of, targets
 from polyathlon.inspect.finding import WHOLE, CheckResult, Finding, measured
 from polyathlon.inspect.play import Playthrough, Stage
 from polyathlon.inspect.protocol import RULES
+from polyathlon.inspect.rewards import check_own_exploits
 from polyathlon.inspect.wording import actions_text, fault_of, verdict_text
 
 SLACK = 0.05
@@ -50,11 +51,18 @@ class Record:
         return lost[0] if lost else max(self.played, key=lambda each: each.reward)
 
 
+def check_exploits(stage: Stage) -> CheckResult:
+    """X01: the exploits that the domain itself names, and the attacks of the library."""
+    own, known = check_own_exploits(stage), check_attacks(stage)
+    numbers = {**own.numbers, **known.numbers}
+    return CheckResult("X01", (*own.measures, *known.measures), (*own.faults, *known.faults), numbers)
+
+
 def check_attacks(stage: Stage) -> CheckResult:
     """X01: the attacks of the library on the domain's kind; those that are right answers on a task are left out there.
 
-    Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault when it is paid once; one without, when its mean over a level's
-    tasks lies above the floor and more than chance paid it.
+    Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault
+    when it is paid once; one without, when its mean over a level's tasks lies above the floor and more than chance paid.
     """
     subject = stage.subject
     first = next(targets(stage, 1), None)

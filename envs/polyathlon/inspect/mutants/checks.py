@@ -200,6 +200,11 @@ def _rewritten(stage: Stage, level: int) -> Iterator[tuple[str, TaskKey, tuple[s
         if place < few and played.verdict.passed:
             for rule, actions in rewrites_of(played.actions, subject.entry.row.kind, declared=declared):
                 yield rule, played.key, actions
+    for played in solved[subject.num_attempt_seeds :]:  # of the others one in turn, where no alternative is tried
+        if not subject.domain.alternatives(played.task):
+            others = [a for a in subject.domain.equivalents(played.task) if a.actions != played.actions]
+            for attempt in others[played.key.seed % len(others) :][:1] if others else ():
+                yield attempt.name, played.key, attempt.actions
 
 
 def _all(actions: Sequence[str]) -> str:

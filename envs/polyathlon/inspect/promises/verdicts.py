@@ -15,6 +15,8 @@ from polyathlon.inspect.walk import to_the_end
 
 MAX_REASON_CHARS = 2_000
 MAX_PARTS = 50
+REFUSED = "verifier: DomainError: "
+"""How the reason of an invalid verdict begins where `Verdict` itself refused what it was given."""
 NUM_SHAPED, NUM_SANDBOX_SHAPED = 2, 1
 
 
@@ -54,6 +56,8 @@ def wrong_with(verdict: object) -> Iterator[str]:
         yield f"the reason must be a text of at most {MAX_REASON_CHARS} characters."
     if len(verdict.parts) > MAX_PARTS:
         yield f"there are {len(verdict.parts)} parts; at most {MAX_PARTS} can be read."
+    if verdict.reason.startswith(REFUSED):
+        yield f"{verdict.reason.removeprefix(REFUSED)}. Build it with Verdict.passing(), .failing(...) or .invalid(...)."
     for name, value in verdict.parts.items():
         if type(name) is not str or type(value) not in (int, float) or not math.isfinite(value):
             yield f"part {name!r} is {value!r}; parts are finite floats by name."

@@ -16,7 +16,7 @@ from polyathlon.inspect.handed_in import texts_of
 from polyathlon.inspect.play import Stage
 
 NUM_DRAWS = 1_000
-SANDBOX_DRAWS_A_SEED = 16  # 1,000 at 64 seeds; a smoke test counts fewer, where a draw costs a hundred questions
+DRAWS_A_SEED = 16  # 1,000 at 64 seeds; a smoke test counts fewer
 TEST_ONE_IN = 10
 NUM_SANDBOX_RENDERED = {"train": 200, "test": 50}
 NUM_ANSWERED = 100
@@ -63,8 +63,7 @@ class Survey:
     @functools.cached_property
     def num_draws(self) -> int:
         """How many train tasks are drawn of a level."""
-        wanted = SANDBOX_DRAWS_A_SEED * self._subject.num_seeds if self._subject.costly else NUM_DRAWS
-        return min(NUM_DRAWS, wanted)
+        return min(NUM_DRAWS, DRAWS_A_SEED * self._subject.num_seeds)
 
     @functools.cached_property
     def levels(self) -> tuple[Draws, ...]:

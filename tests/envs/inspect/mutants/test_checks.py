@@ -13,28 +13,24 @@ from tests.envs.inspect import planted_mutants as planted
 
 import polyathlon
 from polyathlon import Domain
+from polyathlon.inspect.checks import check_of
 from polyathlon.inspect.finding import CheckResult
 from polyathlon.inspect.grade import Grade
-from polyathlon.inspect.mutants.checks import check_answers, check_credit, check_rewrites, check_solutions
+from polyathlon.inspect.mutants.checks import check_solutions
 from polyathlon.inspect.mutants.trials import trials_of
 from polyathlon.inspect.play import Stage, Subject
 from polyathlon.sandbox.choose import default_room
 
 ID = "polyathlon/math.arithmetic-expression-v1"  # lends its place in the registry: a question of one message
 NUM_SEEDS = 16
-CHECKS: dict[str, Callable[[Stage], CheckResult]] = {
-    "V01": check_solutions,
-    "V02": check_answers,
-    "V03": check_credit,
-    "V06": check_rewrites,
-}
+RULES_HERE = ("V01", "V02", "V03", "V06")
 
 
 def inspected(domain: Domain, kind: str = "question", *, num_seeds: int = NUM_SEEDS) -> dict[str, CheckResult]:
     entry = polyathlon.registry().entry(ID)
     entry = replace(entry, row=msgspec.structs.replace(entry.row, kind=kind, levels=2))
     with Stage(Subject(entry, domain, default_room(), num_seeds)) as stage:
-        return {name: check(stage) for name, check in CHECKS.items()}
+        return {rule: check_of(rule).run(stage)[0] for rule in RULES_HERE}
 
 
 SOUND = [("FIELDS", "question"), ("RECORDS", "question"), ("PROVEN", "question"), ("PROGRAMS", "coding")]
