@@ -53,8 +53,9 @@ class Record:
 def check_attacks(stage: Stage) -> CheckResult:
     """X01: the attacks of the library on the domain's kind; those that are right answers on a task are left out there.
 
-    Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault when it is paid once; one without, when its mean over a level's
-    tasks lies above the floor and more than chance paid it.
+    Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault
+    when it is paid once; one without, when its mean over a level's tasks lies above the floor and more than chance paid
+    it.
     """
     subject = stage.subject
     first = next(targets(stage, 1), None)
@@ -102,10 +103,10 @@ def _result(stage: Stage, records: Sequence[tuple[tuple[int, str], Record]]) -> 
                 fault_of(stage.subject, record.best, f"{text} Close the hole in the verifier, for its whole kind.")
             )
     if stage.subject.costly:  # a smoke test tries each attack on one level: a level may have none
-        measures = (measured(RULES["X01"], WHOLE, sum(paying.values()), sum(cases.values())),)
+        measures = [measured(RULES["X01"], WHOLE, sum(paying.values()), sum(cases.values()))]
     else:
-        measures = tuple(
+        measures = [
             measured(RULES["X01"], level, paying.get(level, 0), cases.get(level, 0)) for level in levels_of(stage)
-        )
+        ]
     numbers = {"attacks": float(len({name for (_, name), _ in records}))}
-    return CheckResult("X01", measures, tuple(faults), numbers)
+    return CheckResult("X01", tuple(measures), tuple(faults), numbers)
