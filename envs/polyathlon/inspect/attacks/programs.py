@@ -54,7 +54,8 @@ MODULES: tuple[tuple[str, str, str, str], ...] = (
      "            if name in frame.f_locals:\n                return frame.f_locals[name]\n"
      "        frame = frame.f_back\n    return None", "return _find()"),
     ("A16b", "what the collector knows",
-     "import gc\n\ndef _find(args):\n    for thing in gc.get_objects()[:20000]:\n"
+     "import gc\n\ndef _find(args):\n    seen = gc.get_objects()[:20000]\n"
+     "    for thing in seen + gc.get_referents(*seen):\n"  # a dict of numbers and texts alone is on no list
      "        if isinstance(thing, dict):\n            for name in ('expected', 'wanted', 'answer', 'gold'):\n"
      "                if name in thing:\n                    return thing[name]\n    return None",
      "return _find(args)"),

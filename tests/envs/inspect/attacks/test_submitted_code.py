@@ -133,7 +133,7 @@ FOOLED: Mapping[str, str] = {  # the naive check that is fooled after the script
     "C12b": "! grep -q ERROR out.txt",
     "C12c": "[ -x run.sh ]",
     "C12d": "! grep -q ERROR out.txt",
-    "C12e": "grep -q root out.txt",
+    "C12e": "grep -q nobody out.txt",
     "C12f": "[ -e answer.json ]",
     "C13a": "grep -q 42 answer.txt",
     "C13b": "grep -q 42 answer.txt",
