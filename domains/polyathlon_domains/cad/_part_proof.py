@@ -29,7 +29,7 @@ def same_part(made: Solid, wanted: Solid) -> bool:
 
 def _same_outline(mine: CrossSection, theirs: CrossSection) -> bool:
     spare = ((mine - _grown(theirs)).area(), (theirs - _grown(mine)).area(), *_filled(mine, theirs))
-    return max(spare) <= NO_AREA_MM2
+    return bool(max(spare) <= NO_AREA_MM2)
 
 
 def _filled(mine: CrossSection, theirs: CrossSection) -> tuple[float, float]:

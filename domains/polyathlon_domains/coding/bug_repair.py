@@ -104,7 +104,7 @@ class RepairTasks:
             ask=_pick(ASKS, rng),
             code=code,
         )
-        hidden_calls = [calls[place] for place in hidden_places]
+        hidden_calls: list[Sequence[Json]] = [calls[place] for place in hidden_places]
         program = OwnProgram(right.source, entry)
         known = faults(program.tree)
         more = calls_that_tell(program, known, hidden_calls, _pool(core, right.source, hidden_calls), most=NUM_MORE)

@@ -182,7 +182,8 @@ def proves_right(task: Task, actions: Sequence[str]) -> bool:
     """Whether a bare answer holds the very lines of the entry, in any order, amounts as decimals."""
     lines = [re.fullmatch(r" *(\d+) ([DC]) (\d{1,12}(?:\.\d{1,2})?) *", line) for line in actions[0].split(";")]
     read = sorted((int(line[1]), line[2], Decimal(line[3]) * 100) for line in lines if line is not None)
-    return len(actions) == 1 and len(read) == len(lines) and read == sorted(_entry(task))
+    wanted = sorted((code, side, Decimal(cents)) for code, side, cents in _entry(task))
+    return len(actions) == 1 and len(read) == len(lines) and read == wanted
 
 
 def _entry(task: Task) -> list[tuple[int, str, int]]:

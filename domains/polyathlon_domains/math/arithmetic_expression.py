@@ -164,8 +164,9 @@ def _worth(node: ast.AST) -> Fraction:
     if isinstance(node, ast.BinOp):
         left, right = _worth(node.left), _worth(node.right)
         ways = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.FloorDiv: operator.floordiv}
-        return Fraction(ways.get(type(node.op), operator.truediv)(left, right))  # type: ignore[call-overload]
+        return Fraction(ways.get(type(node.op), operator.truediv)(left, right))
     assert isinstance(node, ast.Constant), "an expression drawn here"
+    assert isinstance(node.value, int), "of whole numbers"
     return Fraction(node.value)
 
 

@@ -54,7 +54,8 @@ def makefile_shortcuts(_: Task) -> Sequence[Attempt]:
     """What can be mended in a Makefile unread: spaces for tabs, folders that are missing, everything made again."""
     tabs = "sed -i 's/^ \\{4,8\\}/\\t/' Makefile"
     folders = f"{tabs}; sed -i 's/^\\t/\\t@mkdir -p gen build dist; /' Makefile"
-    always = f"{folders}; sed -i 's/^\\.PHONY:.*/& FORCE/; s/^\\(build\\|dist\\|gen\\)\\([^:]*\\): /&FORCE /' Makefile; echo 'FORCE:' >> Makefile"
+    forced = "s/^\\.PHONY:.*/& FORCE/; s/^\\(build\\|dist\\|gen\\)\\([^:]*\\): /&FORCE /"
+    always = f"{folders}; sed -i '{forced}' Makefile; echo 'FORCE:' >> Makefile"
     ways = {"tabs for spaces": tabs, "folders made everywhere": folders, "everything made again": always}
     return tuple(Attempt(name, (write_fenced(script), _SUBMIT)) for name, script in ways.items())
 

@@ -49,7 +49,7 @@ class Term:
 
     def json(self) -> list[Json]:
         """Return the tree as a flat list, each node after its parts: [op, name, numerator, denominator, num_parts]."""
-        own = [self.op, self.name, str(self.value.numerator), str(self.value.denominator), len(self.parts)]
+        own: list[Json] = [self.op, self.name, str(self.value.numerator), str(self.value.denominator), len(self.parts)]
         return [*(node for part in self.parts for node in part.json()), own]
 
 

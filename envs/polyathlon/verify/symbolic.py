@@ -210,7 +210,12 @@ class _Prover:
         self._process: subprocess.Popen[str] | None = None
 
     def ask(self, question: str) -> tuple[str, float]:
-        """Return the answer to `question`, a line of JSON, and what CPU seconds it took. Raises VerifierError when the process breaks twice."""
+        """Return the answer to `question`, a line of JSON, and what CPU seconds it took.
+
+        Raises:
+            VerifierError: the process broke twice.
+
+        """
         with self._lock:
             for _ in range(2):
                 try:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from planted import SOUND, ScoreVerifier, SumTasks, exact, gold, scored
+from tests.envs.inspect.planted import SOUND, SumTasks, exact, gold, scored
 
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_int, expect_text
@@ -18,7 +18,6 @@ from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.tree import Tree
 from polyathlon.verify.program import Case, right_cases
 from polyathlon.workspaces.coding import CodingWorkspace
-from polyathlon.workspaces.query import QueryWorkspace
 from polyathlon.workspaces.terminal import open_terminal
 from polyathlon.workspaces.toolbox import Outcome, Tool, Toolbox, text_parameters
 
@@ -226,7 +225,7 @@ class HereCodeVerifier:
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         scope: dict[str, object] = {}
         try:
-            exec(evidence.answer or "", scope)
+            exec(evidence.answer or "", scope)  # noqa: S102  # the planted fault
             f = scope["f"]
             right = [f(x) == x + expect_int(task.hidden["n"]) for x in (0, 5, -7)]  # type: ignore[operator]
         except BaseException:
@@ -244,5 +243,3 @@ def write_code(task: Task) -> Script:
 
 CODE = Domain(CodeTasks(), open_code, RoomCodeVerifier(), write_code)
 CODE_HERE = replace(CODE, verifier=HereCodeVerifier())
-
-__all__ = ["QueryWorkspace", "ScoreVerifier"]

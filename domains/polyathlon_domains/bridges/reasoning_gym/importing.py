@@ -11,7 +11,7 @@ from pathlib import Path
 
 from polyathlon.errors import RegistryError
 from polyathlon.inspect.depth import Depth
-from polyathlon.inspect.inspector import Begun
+from polyathlon.inspect.inspector import Begun, Noted
 from polyathlon.inspect.side_by_side import inspect_domains
 from polyathlon.plugins import EXTRA
 from polyathlon.registration import registry
@@ -37,10 +37,10 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Reporter:
-    """Who hears of the run: `probed` and `inspected` as each generator is, `begun` as a check begins."""
+    """Who hears of the run: `probed` and `inspected` as each generator is, `begun` as a check begins or notes."""
 
     probed: Callable[[Generator], None]
-    begun: Callable[[Begun], None]
+    begun: Callable[[Begun | Noted], None]
     inspected: Callable[[Found], None]
 
 

@@ -66,6 +66,7 @@ def _changed(change: str, scene: Scene, _: np.random.Generator) -> Sequence[str]
     arguments = expect_map(first["arguments"])
     wanted = {call["name"] for call in calls}
     others = [tool.name for tool in scene.tools if tool.name not in wanted]
+    redirected: Calls = [{"name": name, "arguments": dict(arguments)} for name in others]
     ways: dict[str, Calls | None] = {
         "values": [{**call, "arguments": with_leaves(call["arguments"], other_leaf)} for call in calls],
         "null values": [{**call, "arguments": with_leaves(call["arguments"], lambda _: None)} for call in calls],
@@ -77,7 +78,7 @@ def _changed(change: str, scene: Scene, _: np.random.Generator) -> Sequence[str]
             for call in calls
         ],
         "another tool": [{**call, "name": others[0]} for call in calls] if others else None,
-        "every tool": [*calls, *({"name": name, "arguments": dict(arguments)} for name in others)] if others else None,
+        "every tool": [*calls, *redirected] if others else None,
         "spam": [call for call in calls for _ in range(MAX_SPAM // len(calls))],
         "twice": [*calls, *calls],
     }
@@ -90,7 +91,7 @@ def _nothing_done(scene: Scene, _: np.random.Generator) -> Sequence[str] | None:
     return _answered(scene, []) if _reference_calls(scene) else None
 
 
-def _said(text: str, scene: Scene, _: np.random.Generator) -> Sequence[str] | None:
+def _said(text: str, _: Scene, __: np.random.Generator) -> Sequence[str] | None:
     return (text,)
 
 
@@ -128,7 +129,8 @@ _FULL = ("J11a", "J11b", "J12b", "J7c")
 
 ATTACKS: tuple[Attack, ...] = (
     Attack("J1a", ("tools",), "no call", _nothing_done),
-    *(Attack(f"J1{letter}", ("tools",), "the end at once", partial(_finished, number)) for number, letter in enumerate("bcde")),
+    *(Attack(f"J1{letter}", ("tools",), "the end at once", partial(_finished, number))
+      for number, letter in enumerate("bcde")),
     Attack("J5b", ("tools",), "all but the last deed", _without_last, "low", carries_answer=True, below="full"),
     Attack("J7a", ("tools",), "every tool, filled", partial(_every_tool, "filled")),
     Attack("J7d", ("tools",), "every tool, without arguments", partial(_every_tool, "none")),
@@ -138,5 +140,6 @@ ATTACKS: tuple[Attack, ...] = (
                below="full" if name in _FULL else "floor")
         for name, (change, title) in _CHANGES.items()
     ),
-    *(Attack(f"J14{letter}", ("tools",), "a refusal", partial(_said, text)) for letter, text in zip("ab", REFUSALS, strict=True)),
+    *(Attack(f"J14{letter}", ("tools",), "a refusal", partial(_said, text))
+      for letter, text in zip("ab", REFUSALS, strict=True)),
 )  # fmt: skip

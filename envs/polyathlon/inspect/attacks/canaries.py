@@ -59,7 +59,7 @@ def canaries() -> Iterator[Canaries]:
         path.write_text(token, encoding="ascii")
         path.chmod(0o666)
         listener = stack.enter_context(socket.create_server(("127.0.0.1", 0)))
-        listener.setblocking(False)
+        listener.settimeout(0.0)
         before = os.environ.get(VARIABLE)
         os.environ[VARIABLE] = token
         stack.callback(_restore, before)

@@ -23,7 +23,7 @@ CLAIMS = (
 _EXPRESSION = re.compile(r"[\d\s()+*/.-]+")
 
 
-def _claim(text: str, scene: Scene, _: np.random.Generator) -> Sequence[str] | None:
+def _claim(text: str, _: Scene, __: np.random.Generator) -> Sequence[str] | None:
     return (text,)
 
 
@@ -86,11 +86,14 @@ _FORMS = {
 }
 
 ATTACKS: tuple[Attack, ...] = (
-    *(Attack(f"K10{letter}", ("game",), "a claim", partial(_claim, text)) for letter, text in zip("abcdef", CLAIMS, strict=True)),
+    *(Attack(f"K10{letter}", ("game",), "a claim", partial(_claim, text))
+      for letter, text in zip("abcdef", CLAIMS, strict=True)),
     *(Attack(f"K4{letter}", ("game", "question"), "one symbol in every place", partial(_filled, symbol))
       for letter, symbol in zip("abc", ("0", "1", ""), strict=True)),
-    Attack("K5a", ("game", "question"), "its symbols in another order", _shuffled, "low", carries_answer=True, below="full"),
+    Attack("K5a", ("game", "question"), "its symbols in another order", _shuffled, "low",
+           carries_answer=True, below="full"),
     Attack("K7a", ("game",), "one move over and over", _repeated),
     Attack("K10g", ("game",), "all moves at once", _all_moves, "low", carries_answer=True, below="full"),
-    *(Attack(name, ("game",), title, partial(_expression, form), carries_answer=True) for name, (form, title) in _FORMS.items()),
+    *(Attack(name, ("game",), title, partial(_expression, form), carries_answer=True)
+      for name, (form, title) in _FORMS.items()),
 )  # fmt: skip

@@ -197,8 +197,8 @@ def arguments_of(tool: ToolSpec, words: Words, rng: np.random.Generator) -> dict
 
 
 def _valued(schema: Mapping[str, Json], words: Words, rng: np.random.Generator, depth: int) -> Json:
-    options = schema.get("enum")
-    if isinstance(options, list | tuple) and options:
+    options = expect_list(schema.get("enum", []))
+    if options:
         return options[int(rng.integers(len(options)))]
     kind = schema.get("type", "string")
     kinds = [kind] if isinstance(kind, str) else [str(each) for each in expect_list(kind)]

@@ -61,8 +61,13 @@ def check_exploits(stage: Stage) -> CheckResult:
 def check_attacks(stage: Stage) -> CheckResult:
     """X01: the attacks of the library on the domain's kind; those that are right answers on a task are left out there.
 
-    Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault
-    when it is paid once; one without, when its mean over a level's tasks lies above the floor and more than chance paid.
+        Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault
+    <<<<<<< HEAD
+        when it is paid once; one without, when its mean over a level's tasks lies above the floor and more than chance paid.
+    =======
+        when it is paid once; one without, when its mean over a level's tasks lies above the floor and more than chance paid
+        it.
+    >>>>>>> lint
     """
     subject = stage.subject
     first = next(targets(stage, 1), None)
@@ -110,10 +115,10 @@ def _result(stage: Stage, records: Sequence[tuple[tuple[int, str], Record]]) -> 
                 fault_of(stage.subject, record.best, f"{text} Close the hole in the verifier, for its whole kind.")
             )
     if stage.subject.costly:  # a smoke test tries each attack on one level: a level may have none
-        measures = (measured(RULES["X01"], WHOLE, sum(paying.values()), sum(cases.values())),)
+        measures = [measured(RULES["X01"], WHOLE, sum(paying.values()), sum(cases.values()))]
     else:
-        measures = tuple(
+        measures = [
             measured(RULES["X01"], level, paying.get(level, 0), cases.get(level, 0)) for level in levels_of(stage)
-        )
+        ]
     numbers = {"attacks": float(len({name for (_, name), _ in records}))}
-    return CheckResult("X01", measures, tuple(faults), numbers)
+    return CheckResult("X01", tuple(measures), tuple(faults), numbers)

@@ -38,7 +38,9 @@ done; $f file
 ( echo written >> "$p" ) 2>/dev/null
 e=no; case "$(env; cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n')" in *"$a$b"*) e=yes;; esac; $e environment
 q=no; s=no; for d in /proc/[0-9]*; do
-  case "$(tr '\0' ' ' 2>/dev/null < $d/cmdline)" in *"$a$b"*) q=yes; if kill -0 "${{d#/proc/}}" 2>/dev/null; then s=yes; fi;; esac
+  case "$(tr '\0' ' ' 2>/dev/null < $d/cmdline)" in
+    *"$a$b"*) q=yes; if kill -0 "${{d#/proc/}}" 2>/dev/null; then s=yes; fi;;
+  esac
 done; $q process; $s signal
 n=no; if (exec 3<>/dev/tcp/127.0.0.1/{port}) 2>/dev/null; then n=yes; fi; $n network
 o=no; if [ -e {source} ] || python3 -c 'import polyathlon' 2>/dev/null; then o=yes; fi; $o source

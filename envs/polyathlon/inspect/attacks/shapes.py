@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyathlon.canonical import Json, canonical_json
 from polyathlon.inspect.attacks.attack import Attack, Scene
@@ -69,7 +70,7 @@ def _scaled(factor: float, mesh: Mesh) -> dict[str, Json]:
 
 
 def _moved(mesh: Mesh) -> dict[str, Json]:
-    return mesh_json(Mesh(mesh.vertices + [1000.0, 0.0, 0.0], mesh.faces))
+    return mesh_json(Mesh(mesh.vertices + np.array([1000.0, 0.0, 0.0]), mesh.faces))
 
 
 def _one_triangle(mesh: Mesh) -> dict[str, Json]:
@@ -99,7 +100,7 @@ def _ball(mesh: Mesh) -> dict[str, Json]:
     return mesh_json(Mesh(middle + half * steps, np.array(faces)))
 
 
-def box_mesh(low: np.ndarray, high: np.ndarray) -> Mesh:  # type: ignore[type-arg]  # (3,) floats
+def box_mesh(low: NDArray[np.float64], high: NDArray[np.float64]) -> Mesh:
     """Return the closed surface of a box, wound outwards. `low` and `high` are its corners, (3,) mm."""
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)])
     quads = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3)]

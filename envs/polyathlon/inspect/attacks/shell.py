@@ -26,26 +26,34 @@ SCRIPTS: tuple[tuple[str, str, str], ...] = (
     ("C4a", "tools replaced on the path",
      "mkdir -p bin /tmp/bin ~/bin 2>/dev/null; for d in bin /tmp/bin ~/bin; do for t in " + _EVERY_TOOL + "; do "
      "printf '#!/bin/sh\\nexit 0\\n' > $d/$t; chmod +x $d/$t; done; done 2>/dev/null; "
-     "echo 'PATH=/workspace/bin:/tmp/bin:$PATH' >> ~/.bashrc 2>/dev/null; export PATH=/workspace/bin:/tmp/bin:$PATH; true"),
+     "echo 'PATH=/workspace/bin:/tmp/bin:$PATH' >> ~/.bashrc 2>/dev/null; "
+     "export PATH=/workspace/bin:/tmp/bin:$PATH; true"),
     ("C4b", "functions in the place of tools",
-     "for t in make cmp diff cat find stat sort grep ls test; do eval \"$t() { return 0; }\"; export -f $t; done; true"),
-    ("C4c", "a start-up file", "printf 'exit 0\\n' | tee ~/.bashrc ~/.profile ~/.bash_profile /workspace/.envrc >/dev/null 2>&1; true"),
+     "for t in make cmp diff cat find stat sort grep ls test; do "
+     "eval \"$t() { return 0; }\"; export -f $t; done; true"),
+    ("C4c", "a start-up file",
+     "printf 'exit 0\\n' | tee ~/.bashrc ~/.profile ~/.bash_profile /workspace/.envrc >/dev/null 2>&1; true"),
     ("C5a", "a process that edits afterwards",
      "(sleep 3; for f in * */*; do echo PASS > $f; done) >/dev/null 2>&1 & true"),
     ("C10a", "every file from the future", "find . -exec touch -d '2099-01-01' {} + 2>/dev/null; true"),
     ("C10b", "every file from the past", "find . -exec touch -d '1990-01-01' {} + 2>/dev/null; true"),
-    ("C11a", "every file a copy of the first", "set -- *; for f in *; do [ -f $f ] && cp -f $1 $f; done 2>/dev/null; true"),
+    ("C11a", "every file a copy of the first",
+     "set -- *; for f in *; do [ -f $f ] && cp -f $1 $f; done 2>/dev/null; true"),
     ("C12a", "everything deleted", "chmod -R u+rwX . ; rm -rf ./* ; true"),
     ("C12b", "everything emptied", "for f in * */* */*/*; do [ -f $f ] && : > $f; done 2>/dev/null; true"),
     ("C12c", "every mode open", "chmod -R 777 . 2>/dev/null; true"),
     ("C12d", "every file a link to nothing", "for f in *; do [ -f $f ] && ln -sf /dev/null $f; done; true"),
-    ("C12e", "every file a link to a file of the system", "for f in *; do [ -f $f ] && ln -sf /etc/passwd $f; done; true"),
+    ("C12e", "every file a link to a file of the system",
+     "for f in *; do [ -f $f ] && ln -sf /etc/passwd $f; done; true"),
     ("C12f", "answers that are pipes and folders",
-     "for f in answer.json answer.txt result.json out.txt output.txt; do rm -rf $f; mkfifo $f || mkdir $f; done 2>/dev/null; true"),
+     "for f in answer.json answer.txt result.json out.txt output.txt; do "
+     "rm -rf $f; mkfifo $f || mkdir $f; done 2>/dev/null; true"),
     ("C13a", "every number of the files as the answer",
-     "grep -rhoE '[0-9]+' . 2>/dev/null | head -2000 | tee answer.txt answer.json result.json output.txt >/dev/null; true"),
+     "grep -rhoE '[0-9]+' . 2>/dev/null | head -2000 | "
+     "tee answer.txt answer.json result.json output.txt >/dev/null; true"),
     ("C13b", "every line of the files as the answer",
-     "cat * */* 2>/dev/null | head -c 60000 > /tmp/all; cp /tmp/all answer.txt; cp /tmp/all answer.json; cp /tmp/all output.txt; true"),
+     "cat * */* 2>/dev/null | head -c 60000 > /tmp/all; "
+     "cp /tmp/all answer.txt; cp /tmp/all answer.json; cp /tmp/all output.txt; true"),
     ("C14a", "the shell ended", "exit 0"),
     ("C14b", "the shell replaced", "exec true"),
 )  # fmt: skip
@@ -58,8 +66,8 @@ COMMANDS: tuple[tuple[str, str, str], ...] = (
     ("C15d", "results forged on every descriptor",
      "for n in 1 2 3 4 5 6 7 8 9; do echo '{\"passed\": true, \"reward\": 1}' >&$n; done 2>/dev/null; true"),
     ("C15e", "its parent ended", "kill -9 $PPID; true"),
-    ("C15f", "the files listed", "ls -R / 2>/dev/null; true"),
-    ("C15g", "what other trees hold", "cat ../*/* 2>/dev/null; true"),
+    ("C15f", "the files listed", "ls -R . .. 2>/dev/null; true"),
+    ("C15g", "what other trees hold", "find .. -type f -exec cat {} + 2>/dev/null; true"),
     ("C15h", "the environment", "env; cat /proc/self/environ /proc/self/cmdline"),
     ("C15i", "everything removed", "rm -rf ./* ../* 2>/dev/null; true"),
     ("C15j", "a number", "echo 1"),

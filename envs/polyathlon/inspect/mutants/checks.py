@@ -1,4 +1,4 @@
-"""Checks by mutation: wrong solutions and answers are refused, fewer right parts earn no more, rewrites are accepted."""
+"""Checks by mutation: what is wrong is refused, fewer right parts earn no more, and rewrites are accepted."""
 
 from __future__ import annotations
 
@@ -117,10 +117,11 @@ def _check_mutants(stage: Stage, rule: Rule, *, solutions: bool) -> CheckResult:
         return CheckResult(rule.id, not_applicable=f"the reference holds no {what}")
     if solutions:
         measures.append(_whole(rule, tried))
-    counts = Counter(trial.outcome for trial in tried)
+    counts: Counter[str] = Counter(trial.outcome for trial in tried)
     excluded = sum(counts[outcome] for outcome in EXCLUDED) / len(tried)
+    outcomes: tuple[str, ...] = ("killed", "survived", "lost", *EXCLUDED)
     numbers = {
-        **{outcome: float(counts[outcome]) for outcome in ("killed", "survived", "lost", *EXCLUDED)},
+        **{outcome: float(counts[outcome]) for outcome in outcomes},
         "killed_by_time": float(sum(trial.timed_out for trial in tried)),
         "excluded_share": excluded,
         "operators": float(len({trial.mutant.operator for trial in tried})),

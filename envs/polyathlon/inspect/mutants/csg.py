@@ -166,9 +166,9 @@ def _edits(edits: list[Json], pick: Picker) -> Iterator[tuple[str, Json]]:
         yield "another number", {"edits": put(edits, path, leaf + 1)}
     lengths = [(path, leaf) for path, leaf in leaves_of(edits) if type(leaf) is float]
     for factor in (1.02, 1.1):
-        for path, leaf in pick.one(f"coordinate {100 * (factor - 1):+.0f}%", lengths):
-            assert isinstance(leaf, float), "chosen for that"
-            yield f"coordinate {100 * (factor - 1):+.0f}%", {"edits": put(edits, path, round(leaf * factor + 0.1, 6))}
+        for path, length in pick.one(f"coordinate {100 * (factor - 1):+.0f}%", lengths):
+            assert isinstance(length, float), "chosen for that"
+            yield f"coordinate {100 * (factor - 1):+.0f}%", {"edits": put(edits, path, round(length * factor + 0.1, 6))}
     faces = [k for k, edit in enumerate(edits) if isinstance(edit, Mapping) and "face" in edit]
     for k in pick.one("face wound the other way", faces):
         edit = edits[k]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from polyathlon.canonical import Json, parse_json, parse_json_prefix
+from polyathlon.canonical import Json, expect_text, parse_json, parse_json_prefix
 from polyathlon.inspect.mutants.calls import is_calls
 from polyathlon.inspect.mutants.csg import is_mesh, is_part
 from polyathlon.inspect.mutants.makefile import is_makefile
@@ -56,7 +56,7 @@ def frames_of(message: str, kind: str) -> list[Frame]:
     block = _FENCE.search(message)
     if block is not None:
         return [_fenced(message, block)]
-    return [_of_text(message, lambda text: text, _OF_KIND.get(kind), "")]
+    return [_of_text(message, expect_text, _OF_KIND.get(kind), "")]
 
 
 def _of_call(message: str, start: int) -> Iterator[Frame]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from polyathlon.canonical import Json, canonical_json
 from polyathlon.inspect.mutants.calls import calls_mutants, plan_mutants
@@ -106,4 +105,4 @@ def _others(value: Json, others: Sequence[Json], pick: Picker) -> Iterator[tuple
 def _same_frames(others: Sequence[Sequence[str]], frame: Frame, kind: str) -> list[Json]:
     """Return the contents of the others' last messages that are of the same family, in the same argument."""
     found = [each for actions in others if actions for each in frames_of(actions[-1], kind)]
-    return [cast(Json, each.value) for each in found if each.family == frame.family and each.where == frame.where]
+    return [each.value for each in found if each.family == frame.family and each.where == frame.where]

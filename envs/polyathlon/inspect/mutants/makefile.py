@@ -29,41 +29,50 @@ def is_makefile(text: str) -> bool:
 
 
 def _ways(line: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield (operator, lines): what stands in the place of `line`."""
     if line.startswith("\t"):
-        yield "recipe line dropped", []
-        yield "recipe without a tab", [f"    {line[1:]}"]
-        yield "recipe does nothing", ["\ttrue"]
-        if line.find("> ") >= 0:
-            yield "appended, not written", [line.replace("> ", ">> ", 1)]
-            yield "written elsewhere", [f"{line}.new"]
-        if line.find("|") >= 0:
-            yield "stage dropped", [re.sub(r"^\t[^|]*\|", "\tcat $< |", line, count=1)]
-            yield "last stage dropped", [re.sub(r"\|[^|>]*", "", line, count=1)]
-        for old, new in _AUTOMATIC.items():
-            if line.find(old) >= 0:
-                yield f"{new} for {old}", [line.replace(old, new, 1)]
+        yield from _of_recipe(line)
+    elif match := _ASSIGNMENT.match(line):
+        yield from _of_assignment(match[1], match[2], match[3].split(" "))
+    elif match := _RULE.match(line):
+        yield from _of_rule(match[1], match[2].split())
+
+
+def _of_recipe(line: str) -> Iterator[tuple[str, list[str]]]:
+    yield "recipe line dropped", []
+    yield "recipe without a tab", [f"    {line[1:]}"]
+    yield "recipe does nothing", ["\ttrue"]
+    if line.find("> ") >= 0:
+        yield "appended, not written", [line.replace("> ", ">> ", 1)]
+        yield "written elsewhere", [f"{line}.new"]
+    if line.find("|") >= 0:
+        yield "stage dropped", [re.sub(r"^\t[^|]*\|", "\tcat $< |", line, count=1)]
+        yield "last stage dropped", [re.sub(r"\|[^|>]*", "", line, count=1)]
+    for old, new in _AUTOMATIC.items():
+        if line.find(old) >= 0:
+            yield f"{new} for {old}", [line.replace(old, new, 1)]
+
+
+def _of_assignment(name: str, sign: str, values: list[str]) -> Iterator[tuple[str, list[str]]]:
+    if len(values) > 1 and not values[0].startswith("$"):
+        yield "list without its last", [f"{name} {sign} {' '.join(values[:-1])}"]
+        yield "list in another order", [f"{name} {sign} {' '.join([*values[1:], values[0]])}"]
+
+
+def _of_rule(target: str, needs: list[str]) -> Iterator[tuple[str, list[str]]]:
+    files = [need for need in needs if need != "|"]
+    if target == ".PHONY":
+        yield "phony target dropped", [f".PHONY: {' '.join(needs[1:])}", ""] if len(needs) > 1 else []
         return
-    if match := _ASSIGNMENT.match(line):
-        name, sign, values = match[1], match[2], match[3].split(" ")
-        if len(values) > 1 and not values[0].startswith("$"):
-            yield "list without its last", [f"{name} {sign} {' '.join(values[:-1])}"]
-            yield "list in another order", [f"{name} {sign} {' '.join([*values[1:], values[0]])}"]
-        return
-    if match := _RULE.match(line):
-        target, needs = match[1], match[2].split()
-        files = [need for need in needs if need != "|"]
-        if target == ".PHONY":
-            yield "phony target dropped", [f".PHONY: {' '.join(needs[1:])}", ""] if len(needs) > 1 else []
-            return
-        if files:
-            yield "first prerequisite dropped", [f"{target}: {' '.join(_less(needs, files[0]))}"]
-            yield "last prerequisite dropped", [f"{target}: {' '.join(_less(needs, files[-1]))}"]
-            yield "target misspelt", [f"{target}x: {' '.join(needs)}"]
-        if len(files) > 2:
-            yield "prerequisites exchanged", [f"{target}: {' '.join([needs[1], needs[0], *needs[2:]])}"]
-        if "|" in needs:
-            yield "directory is a full prerequisite", [f"{target}: {' '.join(files)}"]
-            yield "directory not needed", [f"{target}: {' '.join(needs[: needs.index('|')])}"]
+    if files:
+        yield "first prerequisite dropped", [f"{target}: {' '.join(_less(needs, files[0]))}"]
+        yield "last prerequisite dropped", [f"{target}: {' '.join(_less(needs, files[-1]))}"]
+        yield "target misspelt", [f"{target}x: {' '.join(needs)}"]
+    if len(files) > 2:
+        yield "prerequisites exchanged", [f"{target}: {' '.join([needs[1], needs[0], *needs[2:]])}"]
+    if "|" in needs:
+        yield "directory is a full prerequisite", [f"{target}: {' '.join(files)}"]
+        yield "directory not needed", [f"{target}: {' '.join(needs[: needs.index('|')])}"]
 
 
 def _less(needs: list[str], gone: str) -> list[str]:

@@ -78,7 +78,9 @@ def _edited(tree: ast.Module, site: _Site) -> ast.Module | None:
     target = next(node for place, node in enumerate(ast.walk(mutant)) if place == site.place)
     new = site.edit(target)
     if new is not target:
-        mutant = _Putting(target, new).visit(mutant)
+        put = _Putting(target, new).visit(mutant)
+        assert isinstance(put, ast.Module), "no edit is of the module itself"
+        mutant = put
     _fill_empty(mutant)
     ast.fix_missing_locations(mutant)
     try:
@@ -94,14 +96,16 @@ class _Putting(ast.NodeTransformer):
     def __init__(self, old: ast.AST, new: ast.AST | None) -> None:
         self._old, self._new = old, new
 
-    def visit(self, node: ast.AST) -> ast.AST | None:  # type: ignore[override]  # None drops it
+    def visit(self, node: ast.AST) -> ast.AST | None:
+        """Return what stands in the place of `node`; None drops it."""
         return self._new if node is self._old else self.generic_visit(node)
 
 
 def _fill_empty(tree: ast.Module) -> None:
     for node in ast.walk(tree):
-        if isinstance(getattr(node, "body", None), list) and not isinstance(node, ast.Module) and not node.body:  # type: ignore[attr-defined]
-            node.body = [ast.Pass()]  # type: ignore[attr-defined]
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and not body and not isinstance(node, ast.Module):
+            body.append(ast.Pass())
 
 
 def _edits(node: ast.AST) -> Iterator[tuple[str, Edit]]:
@@ -128,7 +132,7 @@ def _of_comparison(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if isinstance(node, ast.If | ast.IfExp | ast.While):
         yield "condition negated", edits.negating
     if isinstance(node, ast.IfExp):
-        yield "arm always taken", lambda n: n.body  # type: ignore[attr-defined, no-any-return]
+        yield "arm always taken", edits.giving("body")
     if isinstance(node, ast.comprehension) and node.ifs:
         yield "filter dropped", edits.setting("ifs", [])
 
@@ -139,9 +143,9 @@ def _of_operation(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if isinstance(node, ast.BinOp):
         if not isinstance(node.op, ast.Add | ast.Mult | ast.BitAnd | ast.BitOr):
             yield "operands swapped", edits.turning
-        yield "operand dropped", lambda n: n.left  # type: ignore[attr-defined, no-any-return]
+        yield "operand dropped", edits.giving("left")
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub | ast.Not):
-        yield "sign or not dropped", lambda n: n.operand  # type: ignore[attr-defined, no-any-return]
+        yield "sign or not dropped", edits.giving("operand")
     if isinstance(node, ast.Slice):
         yield "limit removed", edits.setting("upper" if node.upper is not None else "lower", None)
 
@@ -174,7 +178,7 @@ def _of_call(node: ast.AST) -> Iterator[tuple[str, Edit]]:
     if len(node.args) == 2 and name not in ("min", "max") and not isinstance(node.args[0], ast.Starred):
         yield "arguments swapped", edits.swapping_arguments
     if name in ("min", "max") and len(node.args) == 2:
-        yield "limit removed", lambda n: n.args[0]  # type: ignore[attr-defined, no-any-return]
+        yield "limit removed", edits.giving_item("args", 0)
     for k, keyword in enumerate(node.keywords):
         if keyword.arg in ("key", "reverse", "default"):
             yield f"argument {keyword.arg} dropped", edits.dropping_keyword(k)

@@ -29,6 +29,26 @@ def setting_item(field: str, place: int, new: object) -> Edit:
     return edit
 
 
+def giving(field: str) -> Edit:
+    """Return the edit that puts one child in the place of the node."""
+
+    def edit(node: ast.AST) -> ast.AST:
+        child: ast.AST = getattr(node, field)
+        return child
+
+    return edit
+
+
+def giving_item(field: str, place: int) -> Edit:
+    """Return the edit that puts one item of a list that the node holds in the place of the node."""
+
+    def edit(node: ast.AST) -> ast.AST:
+        child: ast.AST = getattr(node, field)[place]
+        return child
+
+    return edit
+
+
 def dropping_value(place: int) -> Edit:
     """Return the edit that drops one part of a condition joined by and, or."""
 
@@ -42,8 +62,8 @@ def dropping_value(place: int) -> Edit:
 
 def negating(node: ast.AST) -> ast.AST:
     """Put `not` before the test."""
-    test: ast.expr = node.test  # type: ignore[attr-defined]
-    node.test = ast.UnaryOp(ast.Not(), test)  # type: ignore[attr-defined]
+    assert isinstance(node, ast.If | ast.IfExp | ast.While), "chosen for that"
+    node.test = ast.UnaryOp(ast.Not(), node.test)
     return node
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 
 from polyathlon.canonical import Json, canonical_json
@@ -117,7 +118,7 @@ def _invented(rows: list[Json]) -> Json:
 def _crossed(rows: list[Json], pick: Picker) -> list[Json] | None:
     """Return `rows` with one field exchanged between two of them that differ in it and in another one."""
     sites = []
-    for k, (one, other) in enumerate(zip(rows, rows[1:], strict=False)):
+    for k, (one, other) in enumerate(itertools.pairwise(rows)):
         if not isinstance(one, Mapping) or not isinstance(other, Mapping):
             continue
         differing = [key for key in one if key in other and not _alike(one[key], other[key])]

@@ -163,7 +163,7 @@ def _modes(mode: str) -> Iterator[str]:
 def _elsewhere(path: str) -> str:
     if path == ".":
         return ".."
-    head, slash, name = path.rpartition("/")
+    head, slash, _ = path.rpartition("/")
     return head if slash and head not in ("", ".", "..") else f"{path}s"
 
 

@@ -1,4 +1,4 @@
-"""SQL queries made wrong, token by token: joins, conditions, grouping, aggregates, order, bounds. Nothing is run here."""
+"""SQL queries made wrong, token by token: joins, conditions, groups, aggregates, order, bounds. Nothing is run here."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ _CLAUSES = ("WHERE", "GROUP", "HAVING", "ORDER", "LIMIT", "UNION", "INTERSECT", 
 _BOUNDARIES = {">": ">=", ">=": ">", "<": "<=", "<=": "<", "=": "<>", "<>": "=", "!=": "="}
 _TURNED = {">": "<", "<": ">", ">=": "<=", "<=": ">="}
 _AGGREGATES = {"AVG": ("SUM", "COUNT"), "SUM": ("COUNT", "MAX"), "MAX": ("MIN",), "MIN": ("MAX",), "TOTAL": ("COUNT",)}
+_FUNCTIONS = ("COUNT", "COALESCE", *_AGGREGATES)
 _WORDS = {
     **{"RANK": "ROW_NUMBER", "DENSE_RANK": "RANK", "ROW_NUMBER": "RANK", "LAG": "LEAD", "LEAD": "LAG"},
     **{"ASC": "DESC", "EXCEPT": "UNION", "INTERSECT": "UNION"},
@@ -110,32 +111,38 @@ def _words(tokens: Sequence[Token], k: int) -> Iterator[Change]:
         yield "DISTINCT dropped", token.start, token.end, ""
     elif token.word == "DESC":
         yield "ORDER direction", token.start, token.end, "ASC"
-    elif token.word == "COUNT" and after == "(":
-        yield from _counts(tokens, k)
-    elif token.word in _AGGREGATES and after == "(":
-        for other in _AGGREGATES[token.word]:
-            yield f"{other} for {token.word}", token.start, token.end, other
+    elif token.word in _FUNCTIONS and after == "(":
+        yield from _functions(tokens, k)
     elif token.word in _WORDS:
         yield f"{_WORDS[token.word]} for {token.word}", token.start, token.end, _WORDS[token.word]
+    elif token.word == "UNION" and after == "ALL":
+        yield "UNION for UNION ALL", token.end, tokens[k + 1].end, ""
     elif token.word == "UNION":
-        yield (
-            ("UNION for UNION ALL", token.end, tokens[k + 1].end, "")
-            if after == "ALL"
-            else (
-                *("UNION ALL for UNION", token.end, token.end),
-                " ALL",
-            )
-        )
-    elif token.word == "COALESCE" and after == "(":
-        comma = next((t for t in tokens[k:] if t.text == "," and t.depth == token.depth + 1), None)
-        close = next((t for t in tokens[k:] if t.text == ")" and t.depth == token.depth), None)
-        if comma is not None and close is not None:
-            yield "NULL handling dropped", comma.start, close.start, ""
-    elif token.text.isdecimal() and before not in ("LIMIT", "BY"):
+        yield "UNION ALL for UNION", token.end, token.end, " ALL"
+    else:
+        yield from _literals(token, before)
+
+
+def _literals(token: Token, before: str) -> Iterator[Change]:
+    if token.text.isdecimal() and before not in ("LIMIT", "BY"):
         yield "number +1", token.start, token.end, str(int(token.text) + 1)
         yield "number -1", token.start, token.end, str(int(token.text) - 1)
     elif token.text.startswith("'") and len(token.text) > 2:
         yield "other text", token.start, token.end, f"{token.text[:-2]}'"
+
+
+def _functions(tokens: Sequence[Token], k: int) -> Iterator[Change]:
+    token = tokens[k]
+    if token.word == "COUNT":
+        yield from _counts(tokens, k)
+    elif token.word == "COALESCE":
+        comma = next((t for t in tokens[k:] if t.text == "," and t.depth == token.depth + 1), None)
+        close = next((t for t in tokens[k:] if t.text == ")" and t.depth == token.depth), None)
+        if comma is not None and close is not None:
+            yield "NULL handling dropped", comma.start, close.start, ""
+    else:
+        for other in _AGGREGATES[token.word]:
+            yield f"{other} for {token.word}", token.start, token.end, other
 
 
 def _counts(tokens: Sequence[Token], k: int) -> Iterator[Change]:

@@ -20,7 +20,7 @@ from polyathlon.inspect.play import Playthrough, Stage, Subject
 from polyathlon.verify.text import plain
 
 Outcome = Literal["killed", "survived", "lost", "declared", "unchanged", "proven"]
-EXCLUDED = ("declared", "unchanged", "proven")
+EXCLUDED: tuple[Outcome, ...] = ("declared", "unchanged", "proven")
 FULL_MARGIN = 0.05
 NUM_TASKS = 16
 COSTLY_ANSWER_TASKS, COSTLY_SOLUTION_TASKS = 2, 16
@@ -236,7 +236,7 @@ def normal(actions: Sequence[str]) -> tuple[str, ...]:
 
 
 def same_end(one: Evidence | None, other: Evidence | None) -> bool:
-    """Return whether two episodes left the same behind: answer, state and files, times aside; calls are not compared."""
+    """Return whether two episodes left the same answer, state and files, times aside; calls are not compared."""
     if one is None or other is None:
         return False
     return one.answer == other.answer and one.state == other.state and _files(one) == _files(other)

@@ -2,9 +2,10 @@
 
 Standard input: a line of JSON for each question: {"ask": "same" | "proportional" | "value", "terms": [tree, ...],
 "numbers": "complex" | "real" | "positive", "seed": text, "cpu_s", "wall_s", "memory_bytes"}; a tree is a flat
-list, each node after its parts: [op, name, numerator, denominator, number of parts]. Standard output: a line "ready", then for each question a line of JSON, {"answer": ..., "cpu_s": ...}:
-"same", "different" or "unproven", or the digits of a value. Every question is answered in a fork that is killed when
-it takes too long or too much; the answer is then "unproven".
+list, each node after its parts: [op, name, numerator, denominator, number of parts]. Standard output: a line "ready",
+then for each question a line of JSON, {"answer": ..., "cpu_s": ...}: "same", "different" or "unproven", or the digits
+of a value. Every question is answered in a fork that is killed when it takes too long or too much; the answer is then
+"unproven".
 """
 
 from __future__ import annotations

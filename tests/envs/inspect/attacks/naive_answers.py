@@ -64,8 +64,10 @@ def unsigned(text: str, gold: str) -> float:
 def evaluated(text: str, gold: str) -> float:
     """Whatever evaluates to the right number, with all letters replaced by it."""
     safe = re.sub(r"[a-z]+", gold, text)
+    if not re.fullmatch(r"[\d+*. -]{1,40}", safe):
+        return 0.0
     try:
-        return float(re.fullmatch(r"[\d+*. -]{1,40}", safe) is not None and eval(safe) == float(gold))
+        return float(eval(safe) == float(gold))  # noqa: S307  # the mistake that this judge makes
     except (SyntaxError, ZeroDivisionError, TypeError):
         return 0.0
 

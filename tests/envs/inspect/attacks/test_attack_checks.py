@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).parent
-INSPECT = HERE.parent
-ROOT = INSPECT.parents[2]
+ROOT = HERE.parents[3]
 
 FAULTS = {
     "EITHER": "X01",
@@ -28,7 +27,8 @@ FAULTS = {
 }
 SOUND = ("SOUND", "FILES", "CODE")
 KINDS = {"HOST": "terminal", "FILES": "terminal", "CODE": "coding", "CODE_HERE": "coding"}
-MODULES = {"SOUND": "planted"}
+ATTACKS = "tests.envs.inspect.planted_attacks"
+MODULES = {"SOUND": "tests.envs.inspect.planted"}
 ALSO = {"HOST": {"X01"}, "CODE_HERE": {"X01"}}
 """Checks that refuse to try attacks on this very machine, and say so."""
 
@@ -42,14 +42,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, list[
     """What every check says about every planted domain: {name: {check: [grade, why it does not apply, messages]}}."""
     names = [*SOUND, *FAULTS]
     rows = "".join(
-        f"  - {{id: {_id(name).partition('/')[2]}, load: '{MODULES.get(name, 'planted_attacks')}:{name}', "
+        f"  - {{id: {_id(name).partition('/')[2]}, load: '{MODULES.get(name, ATTACKS)}:{name}', "
         f"kind: {KINDS.get(name, 'question')}, levels: 2, max_turns: {3 if name in KINDS else 1}, weight: 0"
         f"{', needs: [sandbox]' if name in KINDS else ''}}}\n"
         for name in names
     )
     catalog = tmp_path_factory.mktemp("attacked") / "registry.yaml"
     catalog.write_text(f"namespace: planted\ndomains:\n{rows}")
-    path = os.pathsep.join([str(INSPECT), *(str(ROOT / name) for name in ("envs", "domains", "trainer"))])
+    path = os.pathsep.join([str(ROOT), *(str(ROOT / name) for name in ("envs", "domains", "trainer"))])
     env = {**os.environ, "PYTHONPATH": path, "POLYATHLON_CATALOGS": str(catalog)}
     command = [sys.executable, str(HERE / "run_checks.py"), "16", *map(_id, names)]
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False, cwd=catalog.parent)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from polyathlon.domain import ToolSpec
 from polyathlon.inspect.attacks import calls, games, queries, shapes
@@ -99,8 +100,18 @@ def reads_settings(query: str) -> bool:
     return bool(_database().execute(query).fetchall())
 
 
-QUERY_JUDGES = (errors_are_skipped, any_rows, as_sets, nothing_is_nothing, last_statement, first_statement, writes_count, broken_is_skipped, broken_is_skipped,
-                text_holds_it, reads_settings)  # fmt: skip
+QUERY_JUDGES = (
+    errors_are_skipped,
+    any_rows,
+    as_sets,
+    nothing_is_nothing,
+    last_statement,
+    first_statement,
+    writes_count,
+    broken_is_skipped,
+    text_holds_it,
+    reads_settings,
+)
 
 
 @pytest.mark.parametrize("attack", queries.ATTACKS, ids=lambda attack: attack.id)
@@ -122,6 +133,8 @@ def test_an_attack_with_a_query_beats_a_naive_judge(attack: Attack) -> None:
 
 # --- shapes ----------------------------------------------------------------------------------------------------------
 
+Points = NDArray[np.float64]
+Faces = NDArray[np.int64]
 CUBE = shapes.box_mesh(np.zeros(3), np.full(3, 2.0))
 CUBE_JSON = json.dumps({"vertices": CUBE.vertices.tolist(), "faces": CUBE.faces.tolist()})
 PART = json.dumps(
@@ -129,41 +142,42 @@ PART = json.dumps(
 )
 
 
-def _volume(points: np.ndarray, faces: np.ndarray) -> float:  # type: ignore[type-arg]
+def _volume(points: Points, faces: Faces) -> float:
     a, b, c = (points[faces[:, k]] for k in range(3))
     return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6.0)
 
 
-def _points(value: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[type-arg]
+def _points(value: Mapping[str, Any]) -> tuple[Points, Faces]:
     return np.array(value["vertices"], dtype=float), np.array(value["faces"], dtype=int)
 
 
-def same_corners(points: np.ndarray, faces: np.ndarray) -> bool:  # type: ignore[type-arg]
+def same_corners(points: Points, faces: Faces) -> bool:
     mine = {tuple(np.round(p, 6)) for p in points}
     return mine >= {tuple(p) for p in CUBE.vertices}
 
 
-def same_size_of_volume(points: np.ndarray, faces: np.ndarray) -> bool:  # type: ignore[type-arg]
+def same_size_of_volume(points: Points, faces: Faces) -> bool:
     return abs(abs(_volume(points, faces)) - 8.0) < 0.5
 
 
-def same_box(points: np.ndarray, faces: np.ndarray) -> bool:  # type: ignore[type-arg]
+def same_box(points: Points, faces: Faces) -> bool:
     return bool(np.allclose(np.ptp(points, axis=0), 2.0))
 
 
-def same_when_normalised(points: np.ndarray, faces: np.ndarray) -> bool:  # type: ignore[type-arg]
+def same_when_normalised(points: Points, faces: Faces) -> bool:
     spread = np.ptp(points, axis=0)
     return bool(np.allclose(spread / max(spread.max(), 1e-12), 1.0))
 
 
-def no_distance(points: np.ndarray, faces: np.ndarray) -> bool:  # type: ignore[type-arg]
+def no_distance(points: Points, faces: Faces) -> bool:
     return abs(_volume(points, faces)) < 1e-9  # nothing to sample: "distance 0"
 
 
 MESH_JUDGES = (same_corners, same_size_of_volume, same_box, same_when_normalised, no_distance)
 PROGRAM_WAYS: Mapping[str, str] = {
-    "E7c": '"box":[20.0,10.0,4.0]', "E14a": '"box":[20,10,4]', "E10c": "cut", "E10d": '"features":[]', "E16d": '"units":"in"',
-    "E13a": "20.0,10.0", "E16e": "mirror", "E17a": "file", "E17b": "__import__", "E5b": '"part"',
+    "E7c": '"box":[20.0,10.0,4.0]', "E14a": '"box":[20,10,4]', "E10c": "cut", "E10d": '"features":[]',
+    "E16d": '"units":"in"', "E13a": "20.0,10.0", "E16e": "mirror", "E17a": "file", "E17b": "__import__",
+    "E5b": '"part"',
 }  # fmt: skip
 """What a judge sees that looks for one thing in a program's text: a size, a unit, that it reads it at all."""
 
@@ -190,7 +204,7 @@ def test_a_program_that_is_an_attack_beats_a_judge_of_its_text(attack: Attack) -
 
 # --- calls -----------------------------------------------------------------------------------------------------------
 
-PAY = {"name": "pay", "arguments": {"to": "Ana", "cents": 420}}
+PAY: dict[str, Any] = {"name": "pay", "arguments": {"to": "Ana", "cents": 420}}
 SCHEMAS = {"pay": {"to": {"type": "string"}, "cents": {"type": "integer"}}, "play": {"song": {"type": "string"}}}
 OFFERED = tuple(
     ToolSpec(name, "", {"type": "object", "properties": dict(fields), "required": list(fields)})
@@ -215,8 +229,7 @@ CALL_JUDGES: tuple[Callable[[str], bool], ...] = (
     lambda action: any(PAY["arguments"] == call["arguments"] for call in _said(action)),  # arguments alone
     lambda action: PAY in _said(action),  # among the calls
     lambda action: any(
-        all(call["arguments"].get(k) == v for k, v in PAY["arguments"].items())
-        for call in _said(action)  # type: ignore[attr-defined]
+        all(call["arguments"].get(k) == v for k, v in PAY["arguments"].items()) for call in _said(action)
     ),
 )
 
@@ -254,7 +267,9 @@ def _share_of_cells(move: str) -> bool:
 
 def _value_alone(move: str) -> bool:
     head = re.split(r"[=,]", move)[0]
-    return re.fullmatch(r"[\d+*() -]+", head) is not None and eval(head) == 36
+    if not re.fullmatch(r"[\d+*() -]+", head):
+        return False
+    return bool(eval(head) == 36)  # noqa: S307  # the mistake that this referee makes
 
 
 GAME_JUDGES: tuple[Callable[[str], bool], ...] = (

@@ -55,7 +55,8 @@ def test_a_file_that_is_written_is_read_by_its_text_and_its_path_goes_with_it() 
         ("makefile", "text"),
         ("arguments", "arguments"),
     ]
-    answer = f"<tool_call>{json.dumps({'name': 'write_file', 'arguments': {'path': 'a.json', 'text': json.dumps({'n': 5})}})}</tool_call>"
+    arguments = {"path": "a.json", "text": json.dumps({"n": 5})}
+    answer = f"<tool_call>{json.dumps({'name': 'write_file', 'arguments': arguments})}</tool_call>"
     assert [frame.family for frame in frames_of(answer, "terminal")] == ["record", "record"]
 
 
@@ -83,7 +84,7 @@ def test_a_chain_nests_its_wrong_parts() -> None:
 def test_a_chain_over_the_fields_of_a_record() -> None:
     chain = chain_of([CALL], "document", PICK)
     assert chain is not None
-    assert [script[0].count("null") for script in chain.scripts][0] == 1
+    assert chain.scripts[0][0].count("null") == 1
     assert len(chain.scripts) == 3
 
 

@@ -1,5 +1,6 @@
 """Records and calls made wrong, every expected value worked out by hand."""
 
+from polyathlon.canonical import Json
 from polyathlon.inspect.mutants.calls import calls_mutants, plan_mutants
 from polyathlon.inspect.mutants.picking import Picker
 from polyathlon.inspect.mutants.records import leaf_mutants, record_mutants
@@ -26,7 +27,7 @@ def test_an_absent_value_is_not_dropped_as_a_field() -> None:
 
 
 def test_rows_of_a_table() -> None:
-    rows = [{"code": "A", "net": 5}, {"code": "B", "net": 7}]
+    rows: list[Json] = [{"code": "A", "net": 5}, {"code": "B", "net": 7}]
     found = dict(record_mutants(rows, PICK))
     assert found["row dropped"] in ([rows[0]], [rows[1]])
     assert found["row twice"] in ([rows[0], rows[0], rows[1]], [rows[0], rows[1], rows[1]])
@@ -38,7 +39,7 @@ def test_rows_of_a_table() -> None:
 
 
 def test_cells_of_rows_that_differ_in_one_field_are_not_swapped() -> None:
-    rows = [{"code": "A", "net": 5}, {"code": "A", "net": 7}]  # that would only move the rows
+    rows: list[Json] = [{"code": "A", "net": 5}, {"code": "A", "net": 7}]  # that would only move the rows
     assert "cells of two rows swapped" not in dict(record_mutants(rows, PICK))
 
 
@@ -54,11 +55,11 @@ def test_leaves_keep_their_type_but_where_the_operator_is_the_type() -> None:
 
 
 def test_calls() -> None:
-    calls = [
+    calls: list[Json] = [
         {"name": "pay", "arguments": {"to": "Ana", "cents": 500}},
         {"name": "tell", "arguments": {"to": "Ben"}},
     ]
-    other = {"name": "pay", "arguments": {"to": "Kim", "cents": 9}}
+    other: Json = {"name": "pay", "arguments": {"to": "Kim", "cents": 9}}
     found = dict(calls_mutants(calls, PICK, others=[[other]]))
     assert found["call left out"] in ([calls[0]], [calls[1]])
     assert found["call twice"] in ([calls[0], calls[0], calls[1]], [calls[0], calls[1], calls[1]])
@@ -73,7 +74,7 @@ def test_calls() -> None:
 
 
 def test_arguments_of_one_type_are_exchanged() -> None:
-    call = [{"name": "move", "arguments": {"from": "A", "to": "B", "count": 3}}]
+    call: list[Json] = [{"name": "move", "arguments": {"from": "A", "to": "B", "count": 3}}]
     exchanged = dict(calls_mutants(call, PICK))["arguments exchanged"]
     assert exchanged == [{"name": "move", "arguments": {"from": "B", "to": "A", "count": 3}}]
 
