@@ -61,13 +61,8 @@ def check_exploits(stage: Stage) -> CheckResult:
 def check_attacks(stage: Stage) -> CheckResult:
     """X01: the attacks of the library on the domain's kind; those that are right answers on a task are left out there.
 
-        Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault
-    <<<<<<< HEAD
-        when it is paid once; one without, when its mean over a level's tasks lies above the floor and more than chance paid.
-    =======
-        when it is paid once; one without, when its mean over a level's tasks lies above the floor and more than chance paid
-        it.
-    >>>>>>> lint
+    Where what is handed in runs on this very machine, none is tried. An attack with the right answer in it is at fault
+    when it is paid once; one without, when its mean over a level's tasks lies above the floor and chance explains less.
     """
     subject = stage.subject
     first = next(targets(stage, 1), None)

@@ -57,7 +57,7 @@ def wrong_with(verdict: object) -> Iterator[str]:
     if len(verdict.parts) > MAX_PARTS:
         yield f"there are {len(verdict.parts)} parts; at most {MAX_PARTS} can be read."
     if verdict.reason.startswith(REFUSED):
-        yield f"{verdict.reason.removeprefix(REFUSED)}. Build it with Verdict.passing(), .failing(...) or .invalid(...)."
+        yield f"{verdict.reason.removeprefix(REFUSED)}. Build it with Verdict.passing() or .failing(...)."
     for name, value in verdict.parts.items():
         if type(name) is not str or type(value) not in (int, float) or not math.isfinite(value):
             yield f"part {name!r} is {value!r}; parts are finite floats by name."
