@@ -120,6 +120,11 @@ class Stage:
         """The domain's own reference, played on every key."""
         return tuple(self.solve(key) for key in self.subject.task_keys())
 
+    def count_solved(self) -> None:
+        """Count what the reference earned on every key, whichever check asked for it first."""
+        for played in self.solved:
+            self._count("reference", played.actions, played)
+
     def task(self, key: TaskKey) -> Task:
         """Return the task of `key`, the one object that all its episodes are given."""
         if key not in self._tasks:

@@ -241,5 +241,17 @@ def write_code(task: Task) -> Script:
     return answering(write_fenced(f"def f(x):\n    return x + {task.hidden['n']}", language="python"))
 
 
-CODE = Domain(CodeTasks(), open_code, RoomCodeVerifier(), write_code)
+def hack_code(task: Task) -> tuple[Attempt, ...]:
+    bodies = {
+        "nothing": "pass",
+        "an equal of all": "return type('Any', (), {'__eq__': lambda self, other: True})()",
+        "a table of one case": f"return {{0: {task.hidden['n']}}}.get(x)",
+        "an early end": "raise SystemExit(0)",
+    }
+    return tuple(
+        Attempt(name, (write_fenced(f"def f(x):\n    {body}", language="python"),)) for name, body in bodies.items()
+    )
+
+
+CODE = Domain(CodeTasks(), open_code, RoomCodeVerifier(), write_code, exploits=hack_code)
 CODE_HERE = replace(CODE, verifier=HereCodeVerifier())

@@ -415,14 +415,14 @@ _FLIP = itertools.count()
 
 @dataclass(frozen=True)
 class NoisyVerifier:
-    """Near misses earn a little, and another little once they have been judged a dozen times."""
+    """Near misses earn a little, and another little once they have been judged a few times."""
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         verdict = SumVerifier().judge(task, evidence, room)
         if read_number(evidence.answer or "", "integer") != gold(task) + 1:
             return verdict
         _ASKED[task.id] += 1
-        return Verdict.failing("near", progress=0.1 + 0.2 * (_ASKED[task.id] > 12 and next(_FLIP) % 2))
+        return Verdict.failing("near", progress=0.1 + 0.2 * (_ASKED[task.id] > 4 and next(_FLIP) % 2))
 
 
 BACKWARD = replace(SOUND, tasks=BackwardTasks())

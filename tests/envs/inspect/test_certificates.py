@@ -126,6 +126,8 @@ def test_a_default_mixture_takes_silver_and_gold_that_were_seen_here(standing: S
 
 ID = "planted/test.sound-v1"
 SOURCE = """
+\"\"\"A sound plugin.\"\"\"
+
 from dataclasses import dataclass, replace
 import planted
 SPARE = 1

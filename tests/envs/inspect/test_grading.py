@@ -106,12 +106,14 @@ def test_knowing_nothing_may_earn_chance_and_silence_nothing(
 
 
 def test_a_mean_within_its_slack_is_refused_where_its_upper_bound_is_not() -> None:
-    """Both means lie 0.02 above their floor, of 300 cases; the upper bounds lie 0.043 and 0.076 above it."""
+    """Of 300 cases, at floors of 0 and 0.5; two standard deviations of a mean of 0.5 are 0.057."""
     rewards = (1.0,) * 6 + (0.0,) * 294
     assert above_floor("N02", earned(*rewards), 0.0).grade == Grade.GOLD
-    wide = (1.0,) * 156 + (0.0,) * 144
-    assert above_floor("N02", earned(*wide), 0.5).high == pytest.approx(0.076, abs=1e-3)
-    assert above_floor("N02", earned(*wide), 0.5).grade == Grade.QUARANTINE
+    chance, more = ((1.0,) * won + (0.0,) * (300 - won) for won in (156, 168))  # means of 0.52 and 0.56
+    assert above_floor("N02", earned(*chance), 0.5).grade == Grade.GOLD
+    assert above_floor("N02", earned(*more), 0.5).value < 0.02
+    assert above_floor("N02", earned(*more), 0.5).high == pytest.approx(0.115, abs=1e-3)
+    assert above_floor("N02", earned(*more), 0.5).grade == Grade.QUARANTINE
 
 
 def test_rewards_fall_into_bins_of_a_twentieth() -> None:

@@ -22,7 +22,11 @@ ID = "planted/test.slow-v1"
 CHANGING = "planted/test.changing-v1"
 CHECK = Check(("V06",), lambda stage: ())
 KEPT = Kept(
-    (CheckResult("V06", (Measure(0, 0.5, 4, Grade.BRONZE, 0.1, 0.9),), (Finding(0, 1, "refused"),), {"mean": 1.5}),),
+    (
+        CheckResult(
+            "V06", (Measure(0, 0.5, 4, Grade.BRONZE, 0.1, 0.9),), (Finding(0, 1, "refused", reward=0.0),), {"mean": 1.5}
+        ),
+    ),
     {"rewrite": (4, *(0,) * 21)},
     ((0, 3, "train"),),
 )
@@ -109,6 +113,7 @@ def catalog(folder: Path, cache: Path, **more: str) -> dict[str, str]:
 def told(record: dict[str, Any]) -> dict[str, Any]:
     """Return what two inspections of the same domain must agree on: all but seconds."""
     kept = {key: value for key, value in record.items() if key not in ("wall_s", "cpu_s")}
+    kept["results"] = [result for result in kept["results"] if result["check"] not in ("R01", "R02")]  # seconds, bytes
     for result in kept["results"]:
         result["numbers"] = {
             name: value for name, value in result["numbers"].items() if not name.endswith(("_s", "_ms"))
@@ -178,9 +183,9 @@ def test_an_episode_that_changed_its_task_is_remembered_when_it_is_not_played_ag
     env = catalog(tmp_path, tmp_path / "cache")
     words = ("check", CHANGING, "--seeds", "4")
     assert records(env, *words)[CHANGING]["grade"] == "quarantine"
-    next((tmp_path / "cache").rglob("D01-*.json")).unlink()
+    next((tmp_path / "cache").rglob("D04-*.json")).unlink()
     found = {row["check"]: row["grade"] for row in records(env, *words)[CHANGING]["results"]}
-    assert found["D01"] == "quarantine"
+    assert found["D04"] == "quarantine"
 
 
 def test_the_folder_can_be_named_on_the_command_line(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ FAULTS = {
     "LINTED": "C05",
     "SHOWN": "L01",
     "SET_ORDER": "D01",
-    "CHANGING": "D01",
+    "CHANGING": "D04",
     "FEW": "U01",
     "SALTED": "U03",
     "CONSTANT": "N02",
@@ -70,7 +70,7 @@ def test_a_planted_fault_is_found_by_the_check_meant_for_it(
 ) -> None:
     found = found_by(records[name])
     assert found.get(check), (found, records[name]["broken"])
-    assert records[name]["grade"] in ("quarantine", "bronze")
+    assert records[name]["grade"] in ("reject", "quarantine", "bronze")
 
 
 def test_the_sound_domain_is_gold(records: dict[str, dict[str, Any]]) -> None:

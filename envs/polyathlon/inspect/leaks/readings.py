@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 import functools
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from fractions import Fraction
 
 from polyathlon.verify.numbers import read_number
@@ -15,6 +16,10 @@ MIN_CHARS = 2
 MIN_ENCODED_CHARS = 4
 MIN_DIGITS = 3
 """Digits that a rounded number must keep: with fewer, every text holds it."""
+_BASE64 = re.compile(
+    r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?(?![A-Za-z0-9+/=])"
+)
+_HEXADECIMAL = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){4,}(?![0-9A-Za-z])")
 
 
 @functools.lru_cache(maxsize=512)
@@ -34,7 +39,29 @@ def found_in(shown: str, secret: str) -> str:
     for way, reading in readings_of(secret).items():
         if _stands_in(flat, reading):
             return way
-    return "escaped as JSON" if _escaped_in(shown, secret) else ""
+    if _escaped_in(shown, secret):
+        return "escaped as JSON"
+    return next((way for way, text in _decoded(shown) if _stands_in(text, plain(secret))), "")
+
+
+@functools.lru_cache(maxsize=512)
+def _decoded(shown: str) -> tuple[tuple[str, str], ...]:
+    """Return what the runs of base64 and of hexadecimal in `shown` say, where that is text; folded."""
+    found: dict[str, list[str]] = {"within base64": [], "within hexadecimal": []}
+    for run in _BASE64.findall(shown):
+        found["within base64"].append(_text_of(functools.partial(base64.b64decode, run, validate=True)))
+    for run in _HEXADECIMAL.findall(shown):
+        found["within hexadecimal"].append(_text_of(functools.partial(bytes.fromhex, run)))
+    return tuple((way, plain("\n".join(filter(None, texts)))) for way, texts in found.items() if any(texts))
+
+
+def _text_of(decode: Callable[[], bytes]) -> str:
+    """Return what `decode` gives as text; an empty string where it is none: most words are base64 of some bytes."""
+    try:
+        text = decode().decode("ascii")
+    except ValueError:
+        return ""
+    return text if all(char.isprintable() or char.isspace() for char in text) else ""
 
 
 @functools.lru_cache(maxsize=4096)

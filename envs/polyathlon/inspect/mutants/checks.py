@@ -19,6 +19,7 @@ from polyathlon.inspect.mutants.trials import EXCLUDED, Trial, num_tasks, proved
 from polyathlon.inspect.play import Playthrough, Stage
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.rule import Rule
+from polyathlon.inspect.wording import fault_of
 
 MIN_SOLUTIONS, MIN_LOWER_BOUND = 200, 0.90
 WORST_MEAN_GOLD, WORST_MEAN_SILVER = 0.5, 0.8
@@ -82,14 +83,15 @@ def check_rewrites(stage: Stage) -> CheckResult:
     for level in subject.levels:
         accepted = tried = 0
         for name, key, actions in _rewritten(stage, level):
-            verdict = stage.play(key, actions).verdict
+            played = stage.play(key, actions)
+            verdict = played.verdict
             lost += verdict.reward is None
             tried += verdict.reward is not None
             accepted += verdict.passed
             if verdict.reward is not None and not verdict.passed:
                 text = f"the rewrite {name!r} is refused: {verdict.reward:.3f} ({verdict.reason}); {_all(actions)}."
                 hint = "Accept it, or say in the prompt that this form does not count."
-                faults.append(Finding(level, key.seed, f"{text} {hint}", replay(subject, key, actions)))
+                faults.append(fault_of(subject, played, f"{text} {hint}"))
         share = accepted / tried if tried else 0.0
         measures.append(measured(rule, level, share, tried, interval=wilson(accepted, tried)))
     if not any(subject.domain.equivalents(stage.task(key)) for key in subject.task_keys(1)):
@@ -147,10 +149,10 @@ def _whole(rule: Rule, trials: Sequence[Trial]) -> Measure:
 
 
 def _survivor(stage: Stage, trial: Trial) -> Finding:
-    key, actions = trial.key, trial.mutant.actions
-    text = f"the mutant {trial.mutant.operator!r} earns full reward: {_all(actions)}."
+    assert trial.played is not None, "what survives was played"
+    text = f"the mutant {trial.mutant.operator!r} earns full reward: {_all(trial.mutant.actions)}."
     hint = "Sharpen the verifier; if it is right all the same, let the domain's `proves_right` show it."
-    return Finding(key.level, key.seed, f"{text} {hint}", replay(stage.subject, key, actions))
+    return fault_of(stage.subject, trial.played, f"{text} {hint}")
 
 
 def _false_proofs(stage: Stage, level: int) -> list[Finding]:
