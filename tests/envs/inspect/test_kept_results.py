@@ -74,6 +74,8 @@ def test_no_more_states_of_the_sources_are_kept_than_a_few(tmp_path: Path) -> No
 
 
 SLOW = """
+\"\"\"A slow domain.\"\"\"
+
 from __future__ import annotations
 
 import os
@@ -94,6 +96,8 @@ if log := os.environ.get("PLANTED_LOG"):
 
 @dataclass(frozen=True)
 class SlowVerifier(planted.SumVerifier):
+    \"\"\"Takes its time.\"\"\"
+
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         sleep(PAUSE_S)
         return super().judge(task, evidence, room)
