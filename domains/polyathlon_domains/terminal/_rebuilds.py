@@ -12,7 +12,7 @@ from polyathlon.errors import SandboxLost, VerifierError
 from polyathlon.sandbox.protocol import Room, Sandbox
 from polyathlon_domains.terminal._build import Project, build, changed_sources, rebuilt
 
-PROGRAMS = ("make", "awk", "sort", "cat", "grep")
+PROGRAMS = ("make", "awk", "sort", "cat", "grep", "mkdir", "rm")
 LOOK_TIMEOUT_S = 20.0
 MAKE_TIMEOUT_S = 60.0  # a starved machine must not fail a right Makefile
 OLD_S, TOUCHED_S, NEW_S = 1_000_000_000, 1_000_001_000, 1_100_000_000
@@ -101,7 +101,7 @@ def _expect_programs(sandbox: Sandbox) -> None:
     if report.reason == "lost":
         raise SandboxLost("the sandbox died while its programs were looked for")
     if not report.ok:
-        raise VerifierError(f"The sandbox has not all of {', '.join(PROGRAMS)}: no Makefile can be tried. Install them.")
+        raise VerifierError(f"The sandbox has not all of {', '.join(PROGRAMS)}: install what is missing.")
 
 
 def _aged(tree: Tree, newer: Mapping[str, bytes]) -> Tree:
