@@ -13,6 +13,7 @@ import polyathlon
 from polyathlon.drawing import TaskKey
 from polyathlon.inspect.lint import lint_domain
 from polyathlon.inspect.play import Stage, Subject
+from polyathlon.inspect.promises.failures import check_failures
 from polyathlon.sandbox.choose import default_room
 
 IDS = list(polyathlon.registry().entries)
@@ -54,6 +55,12 @@ def test_shaped_steps_sum_to_the_verdicts_reward(domain_id: str) -> None:
     env.close()
     assert total == pytest.approx(info["verdict"]["reward"])
     assert total == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("domain_id", [each for each in IDS if not polyathlon.registry().entry(each).row.needs])
+def test_without_a_part_of_its_answer_key_a_verifier_gives_no_verdict(domain_id: str) -> None:
+    with Stage(subject(domain_id)) as stage:
+        assert check_failures(stage).faults == ()
 
 
 @pytest.mark.parametrize("domain_id", IDS)

@@ -10,6 +10,7 @@ from fractions import Fraction
 
 from polyathlon import Attempt, Task
 from polyathlon.canonical import expect_list, expect_text
+from polyathlon.verify.key import list_part
 from polyathlon.verify.numbers import within
 from polyathlon_domains.cad._mass_bodies import Body, asked_figure, body_of, write_value
 
@@ -86,7 +87,7 @@ def proves_right(task: Task, actions: Sequence[str]) -> bool:
 
 def gold_values(task: Task) -> list[Fraction]:
     """Return the part figures and the value, exactly."""
-    return [Fraction(expect_text(value)) for value in expect_list(task.hidden["values"])]
+    return [Fraction(expect_text(value)) for value in list_part(task.hidden, "values")]
 
 
 def reference_line(task: Task) -> str:

@@ -12,6 +12,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import one_of_part
 from polyathlon.verify.numbers import read_number, within
 from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
@@ -75,7 +76,7 @@ class MassVerifier:
         fields = (evidence.answer or "").split(";")
         if len(fields) != len(gold):
             return Verdict.failing(f"{len(fields)} numbers, not {len(gold)}")
-        margin = Fraction(0) if task.hidden["ask"] == "volume" else TOLERANCE
+        margin = Fraction(0) if one_of_part(task.hidden, "ask", [*_FORMS]) == "volume" else TOLERANCE
         right = 0
         for field, wanted in zip(fields, gold, strict=True):
             number = read_number(field, "integer", "decimal", "scientific")

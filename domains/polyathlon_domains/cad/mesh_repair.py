@@ -9,11 +9,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyathlon import Brief, Core, Domain, Evidence, Script, Task, Verdict
-from polyathlon.canonical import Json, canonical_json, expect_int, expect_list, expect_map, expect_text, parse_json
+from polyathlon.canonical import Json, canonical_json, expect_list, expect_map, expect_text, parse_json
 from polyathlon.sandbox.protocol import Room
 from polyathlon.seeding import child
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify.geometry import bounding_block, hull, sound_solid, surface_of, volume
+from polyathlon.verify.key import map_part, whole_part
 from polyathlon.verify.surface import (
     Floats,
     GeometryError,
@@ -127,9 +128,9 @@ class RepairVerifier:
         if open_edges := count_defects(mesh).open_edges:
             return Verdict.failing(f"{open_edges} open edges")  # the gate: it encloses nothing, whatever it looks like
         seed = task.content_hash
-        reference = _reference(canonical_json(task.hidden["original"]), seed)
+        reference = _reference(canonical_json(map_part(task.hidden, "original")), seed)
         worst, mean = _gaps(mesh, reference, seed)
-        problem = self._problem(mesh, reference, expect_int(task.hidden["parts"]), worst)
+        problem = self._problem(mesh, reference, whole_part(task.hidden, "parts"), worst)
         gone = _share_gone(task, mesh)
         parts = {"worst_gap_mm": round(worst, 4), "defects_gone": round(gone, 6)}
         if problem is None:
@@ -178,7 +179,7 @@ def _samples(mesh: Mesh, seed: str) -> Floats:
 
 def _share_gone(task: Task, mesh: Mesh) -> float:
     """Return the mean over kinds of defects, those that came new among them, of the share that is gone."""
-    parts = expect_int(task.hidden["parts"])
+    parts = whole_part(task.hidden, "parts")
     given = expect_map(task.public["mesh"])
     before, after = _defects(read_mesh(given["vertices"], given["faces"]), parts), _defects(mesh, parts)
     shares = [1.0 - after[kind] / count if after[kind] < count else 0.0 for kind, count in before.items() if count]

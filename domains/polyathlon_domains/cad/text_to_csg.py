@@ -13,6 +13,7 @@ from polyathlon.sandbox.protocol import Room
 from polyathlon.seeding import child
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify.geometry import Solid, blind_iou, iou, rescaled_iou
+from polyathlon.verify.key import map_part
 from polyathlon.verify.part import build_part, read_part
 from polyathlon.verify.surface import GeometryError
 from polyathlon.workspaces.mesh import open_part
@@ -71,7 +72,7 @@ class PartVerifier:
             solid = read_part(evidence.answer)
         except GeometryError as error:
             return Verdict.failing(str(error))
-        reference = _reference(canonical_json(task.hidden["part"]), task.content_hash)
+        reference = _reference(canonical_json(map_part(task.hidden, "part")), task.content_hash)
         overlap = iou(solid, reference.solid)
         features = [found(probes, solid) for probes in reference.probes.features]
         share = sum(features) / len(features)

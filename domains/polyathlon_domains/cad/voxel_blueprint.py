@@ -11,6 +11,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_int, expect_list
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import list_part, whole_part
 from polyathlon.verify.text import above, bag_f1
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.cad._voxel_plan import (
@@ -81,7 +82,7 @@ class VoxelVerifier:
         if sorted(got) == sorted(wanted):
             return Verdict.passing()
         f1 = bag_f1(got, wanted)
-        zero = max(best_box_f1(cells), bag_f1(_told(_steps(task.hidden["steps"])), wanted))
+        zero = max(best_box_f1(cells), bag_f1(_told(_steps(list_part(task.hidden, "steps"))), wanted))
         return Verdict.failing("other blocks", progress=above(f1, zero), parts={"f1": f1})
 
 
@@ -108,7 +109,7 @@ def equivalents(task: Task) -> Sequence[Attempt]:
 
 
 def distractors(task: Task) -> Sequence[Attempt]:
-    cells, steps = _built(task), _steps(task.hidden["steps"])
+    cells, steps = _built(task), _steps(list_part(task.hidden, "steps"))
     blocks = _blocks(cells)
     wrong = {
         "one block missing": blocks[:-1],
@@ -128,7 +129,7 @@ def distractors(task: Task) -> Sequence[Attempt]:
 
 
 def exploits(task: Task) -> Sequence[Attempt]:
-    size, cells = expect_int(task.hidden["size"]), _built(task)
+    size, cells = whole_part(task.hidden, "size"), _built(task)
     grid = [(x, y, z) for x in range(size) for y in range(size) for z in range(size)]
     letter = next(iter(cells.values()))
     named = re.findall(r"\d{3}", task.prompt)
@@ -137,7 +138,7 @@ def exploits(task: Task) -> Sequence[Attempt]:
         Attempt("every cell in every material", (" ".join(write_cell(cell, c) for cell in grid for c in LETTERS),)),
         Attempt("the example of the prompt", ("012R",)),
         Attempt("named cells in every material", (" ".join(cell + c for cell in named for c in LETTERS),)),
-        Attempt("named cells in the letter beside them", (" ".join(_told(_steps(task.hidden["steps"]))),)),
+        Attempt("named cells in the letter beside them", (" ".join(_told(_steps(list_part(task.hidden, "steps")))),)),
         Attempt("one block of the answer", (write_cell(next(iter(cells)), letter),)),
         Attempt("blocks glued together", ("".join(_blocks(cells)),)),
         Attempt("full-width digits", (" ".join("\uff10" + block[1:] for block in _blocks(cells)),)),
@@ -170,7 +171,7 @@ def _steps(value: Json) -> list[Step]:
 
 
 def _built(task: Task) -> dict[Cell, str]:
-    return build(_steps(task.hidden["steps"]), size=expect_int(task.hidden["size"]))
+    return build(_steps(list_part(task.hidden, "steps")), size=whole_part(task.hidden, "size"))
 
 
 def _blocks(cells: dict[Cell, str]) -> list[str]:

@@ -16,6 +16,7 @@ from polyathlon.canonical import expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.seeding import child
 from polyathlon.toolcall import write_call, write_fenced
+from polyathlon.verify.key import list_part, share_part, text_part
 from polyathlon.verify.program import Case, only_code, right_cases
 from polyathlon.verify.text import above
 from polyathlon.workspaces.coding import CodingWorkspace
@@ -169,15 +170,15 @@ class RepairVerifier:
         source, hidden = evidence.answer, task.hidden
         if source is None:
             return Verdict.failing("no solution.py")
-        if source.strip() == expect_text(hidden["right"]):
+        if source.strip() == text_part(hidden, "right"):
             return Verdict.passing()
         if source.strip() == _files(task)["solution.py"].strip():
             return Verdict.failing("the code as it was")
-        right = right_cases(room, source, entry=expect_text(hidden["entry"]), cases=_cases(task))
+        right = right_cases(room, source, entry=text_part(hidden, "entry"), cases=_cases(task))
         if right and all(right):
             return Verdict.passing()
         share = sum(right) / len(right)
-        progress = above(share, cast(float, hidden["zero"]))
+        progress = above(share, share_part(hidden, "zero"))
         return Verdict.failing("wrong on hidden inputs", progress=progress, parts={"cases": share})
 
 
@@ -280,7 +281,7 @@ def _fenced(code: str) -> str:
 
 
 def _cases(task: Task) -> list[Case]:
-    calls, expected = expect_list(task.hidden["calls"]), expect_list(task.hidden["expected"])
+    calls, expected = list_part(task.hidden, "calls"), list_part(task.hidden, "expected")
     return [Case(expect_list(a), json.loads(expect_text(e))) for a, e in zip(calls, expected, strict=True)]
 
 

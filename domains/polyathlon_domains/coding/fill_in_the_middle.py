@@ -16,6 +16,7 @@ from polyathlon.canonical import canonical_json, expect_list, expect_text
 from polyathlon.errors import TaskError
 from polyathlon.sandbox.protocol import Room
 from polyathlon.seeding import child
+from polyathlon.verify.key import list_part, one_of_part, share_part, text_part
 from polyathlon.verify.program import Case, only_code, right_cases
 from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
@@ -116,7 +117,7 @@ class FillVerifier:
         if right and all(right):
             return Verdict.passing()
         share = sum(right) / len(right)
-        zero = cast(float, task.hidden["zero"])
+        zero = share_part(task.hidden, "zero")
         return Verdict.failing("another function", progress=above(share, zero), parts={"cases": share})
 
 
@@ -215,8 +216,8 @@ def _names(core: Core, rng: np.random.Generator) -> dict[str, str]:
 def _gapped(task: Task) -> Gapped:
     hidden = task.hidden
     scope = tuple(map(expect_text, expect_list(hidden["scope"])))
-    kind = cast(PieceKind, hidden["kind"])
-    return Gapped(expect_text(hidden["program"]), expect_text(hidden["piece"]), kind, scope)
+    kind = cast(PieceKind, one_of_part(hidden, "kind", [*PROMPTS]))
+    return Gapped(text_part(hidden, "program"), text_part(hidden, "piece"), kind, scope)
 
 
 def _whole(gapped: Gapped) -> ast.Module:
@@ -227,7 +228,7 @@ def _whole(gapped: Gapped) -> ast.Module:
 
 
 def _cases(task: Task) -> list[Case]:
-    arguments, expected = expect_list(task.hidden["arguments"]), expect_list(task.hidden["expected"])
+    arguments, expected = list_part(task.hidden, "arguments"), list_part(task.hidden, "expected")
     return [Case(expect_list(a), json.loads(expect_text(e))) for a, e in zip(arguments, expected, strict=True)]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_text
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import text_part
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.coding._interpreter import ProgramError, run_program
 from polyathlon_domains.coding._programs import FORMS, Dice
@@ -59,7 +60,7 @@ class OutputVerifier:
     """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
-        gold, answer = expect_text(task.hidden["output"]), _trimmed(evidence.answer or "")
+        gold, answer = text_part(task.hidden, "output"), _trimmed(evidence.answer or "")
         if answer == gold:
             return Verdict.passing()
         wanted, got = gold.split(), answer.split()

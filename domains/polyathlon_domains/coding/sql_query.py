@@ -16,6 +16,7 @@ from polyathlon.errors import TaskError
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
 from polyathlon.verify import sql
+from polyathlon.verify.key import flag_part, list_part, share_part, text_part
 from polyathlon.verify.program import only_code
 from polyathlon.verify.text import above
 from polyathlon.workspaces.query import QueryWorkspace
@@ -177,12 +178,12 @@ class QueryVerifier:
         query, hidden = evidence.answer, task.hidden
         if query is None or not query.strip():
             return Verdict.failing("no query was submitted")
-        if query.strip() == expect_text(hidden["sql"]):
+        if query.strip() == text_part(hidden, "sql"):
             return Verdict.passing()
-        gold = cast(list[list[list[Json]]], hidden["gold"])
-        databases = cast(list[sql.Database], hidden["databases"])
+        gold = cast(list[list[list[Json]]], list_part(hidden, "gold"))
+        databases = cast(list[sql.Database], list_part(hidden, "databases"))
+        ordered = flag_part(hidden, "ordered")
         results = sql.run_query(room, query, schema=_schema(task), databases=databases)
-        ordered = hidden["ordered"] is True
         right = [
             result.rows is not None and sql.same_rows(result.rows, rows, ordered=ordered)
             for result, rows in zip(results, gold, strict=True)
@@ -190,7 +191,7 @@ class QueryVerifier:
         if right and all(right):
             return Verdict.passing()
         score = _mean_f1([result.rows or () for result in results], gold)
-        progress = above(score, cast(float, hidden["zero"]))
+        progress = above(score, share_part(hidden, "zero"))
         error = next((result.error for result in results if result.error), "other rows")
         return Verdict.failing(error[:200], progress=progress, parts={"row_f1": score})
 

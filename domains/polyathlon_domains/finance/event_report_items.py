@@ -11,6 +11,7 @@ from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Ver
 from polyathlon.canonical import Json, expect_int, expect_list, expect_map, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.verify.dates import read_date
+from polyathlon.verify.key import list_part
 from polyathlon.verify.money import read_money
 from polyathlon.verify.text import above, same_words
 from polyathlon.workspaces.question import open_question
@@ -109,7 +110,7 @@ class EventVerifier:
     """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
-        wanted = {expect_text(row[0]): row for row in map(expect_list, expect_list(task.hidden["events"]))}
+        wanted = {expect_text(row[0]): row for row in map(expect_list, list_part(task.hidden, "events"))}
         lines = [line for line in (evidence.answer or "")[: MAX_CHARS + 1].splitlines() if line.strip()]
         if not lines or len(lines) > MAX_LINES or len(evidence.answer or "") > MAX_CHARS:
             return Verdict.failing("no lines, or far too many")
@@ -122,7 +123,7 @@ class EventVerifier:
             return Verdict.passing()
         share = sum(credits.values()) / max(len(lines), len(wanted))
         if len(lines) > len(wanted):
-            share = above(share, len(wanted) / len(expect_list(task.hidden["codes"])))
+            share = above(share, len(wanted) / len(list_part(task.hidden, "codes")))
         return Verdict.failing("not the events that took place", progress=share, parts={"events": share})
 
 

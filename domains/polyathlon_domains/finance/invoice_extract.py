@@ -12,6 +12,7 @@ from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Tas
 from polyathlon.canonical import expect_list, expect_map, expect_text, parse_json
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call
+from polyathlon.verify.key import map_part
 from polyathlon.verify.records import (
     Schema,
     as_day,
@@ -91,7 +92,7 @@ class InvoiceVerifier:
     """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
-        wanted = expect_map(task.hidden["record"])
+        wanted = map_part(task.hidden, "record")
         try:
             got = parse_json(evidence.answer or "")
         except ValueError as error:

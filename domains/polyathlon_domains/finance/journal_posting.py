@@ -14,6 +14,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_int, expect_list, expect_map, expect_text
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import list_part
 from polyathlon.verify.money import read_money, write_money
 from polyathlon.verify.numbers import read_number
 from polyathlon.verify.text import above, bag_f1
@@ -187,7 +188,7 @@ def proves_right(task: Task, actions: Sequence[str]) -> bool:
 
 
 def _entry(task: Task) -> list[tuple[int, str, int]]:
-    rows = [expect_list(row) for row in expect_list(task.hidden["lines"])]
+    rows = [expect_list(row) for row in list_part(task.hidden, "lines")]
     return [(expect_int(code), expect_text(side), expect_int(cents)) for code, side, cents in rows]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_int, expect_list, expect_map, expect_text
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import one_of_part, share_part, text_part, whole_part
 from polyathlon.verify.money import round_half_up
 from polyathlon.verify.numbers import read_number, within, write_number
 from polyathlon.verify.text import above, bag_f1
@@ -26,6 +27,8 @@ FORMS = ("Like 9-4=5", "Work as 9-4=5", "Write 9-4=5")
 OPERANDS_RIGHT, WORKING_RIGHT = 0.6, 0.8
 SHORT_WORKING_RIGHT = 0.3
 """Credit for a right working of two numbers: the row that is named, and any sign between, are right too often."""
+NO_UNIT = "plain"
+UNITS = tuple(sorted({question.unit or NO_UNIT for _, question in QUESTIONS}))
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 
 
@@ -51,7 +54,7 @@ class TableTasks:
             "work": question.work.format(**values),
             "value": write_number(answer),
             "decimals": question.decimals,
-            "unit": question.unit,
+            "unit": question.unit or NO_UNIT,
             "cells": sorted(grid.cells.values()),
             "zero": _zero(question, len(grid.cells)),
         }
@@ -69,14 +72,14 @@ class TableVerifier:
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         left, equals, right = (evidence.answer or "").rpartition("=")
-        unit = expect_text(task.hidden["unit"])
+        unit = one_of_part(task.hidden, "unit", UNITS)
         right = right.strip().removesuffix("%") if unit == "%" else right
         value = read_number(right, "decimal", "thousands")
         worth = _worth(left) if equals else None
         if value is None or (equals and worth is None):
             return Verdict.failing("no number stands alone, or after one working and '='")
-        gold = Fraction(expect_text(task.hidden["value"]))
-        decimals = expect_int(task.hidden["decimals"])
+        gold = Fraction(text_part(task.hidden, "value"))
+        decimals = whole_part(task.hidden, "decimals")
         half = Fraction(1, 2 * 10**decimals) if decimals else Fraction(0)
         if within(value, gold, absolute=half):
             return Verdict.passing()
@@ -92,16 +95,15 @@ def _worth(left: str) -> Fraction | None:
 
 
 def _working(left: str, worth: Fraction, task: Task) -> float:
-    shown, wanted = (_NUMBER.findall(text) for text in (left, expect_text(task.hidden["work"])))
+    shown, wanted = (_NUMBER.findall(text) for text in (left, text_part(task.hidden, "work")))
     if len(shown) < 2:
         return 0.0
     operands, working = (OPERANDS_RIGHT, WORKING_RIGHT) if len(wanted) > 2 else (0.0, SHORT_WORKING_RIGHT)
-    if worth == Fraction(expect_text(task.hidden["value"])):
+    if worth == Fraction(text_part(task.hidden, "value")):
         return working
-    zero = task.hidden["zero"]
-    if len(shown) != len(wanted) or not isinstance(zero, float):
+    if len(shown) != len(wanted):
         return 0.0
-    return operands * above(bag_f1(shown, wanted), zero)
+    return operands * above(bag_f1(shown, wanted), share_part(task.hidden, "zero"))
 
 
 def solve(task: Task) -> Script:

@@ -10,6 +10,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_int, expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import list_part
 from polyathlon.verify.text import above, plain
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.logic._family import (
@@ -172,7 +173,7 @@ def exploits(task: Task) -> Sequence[Attempt]:
 
 
 def _words(task: Task) -> list[str]:
-    return [expect_text(word) for word in expect_list(task.hidden["words"])]
+    return [expect_text(word) for word in list_part(task.hidden, "words")]
 
 
 def _credit(mine: tuple[str, int | None] | None, right: tuple[str, int | None] | None) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
 from polyathlon.canonical import expect_list, expect_text
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import list_part, text_part
 from polyathlon.verify.numbers import read_number, write_number
 from polyathlon.workspaces.question import open_question
 
@@ -93,9 +94,9 @@ class ArithmeticVerifier:
         last = read_number(lines[-1], "integer", "fraction") if lines else None
         if last is None:
             return Verdict.failing("the last line is no number")
-        if write_number(last) == expect_text(task.hidden["value"]):  # both reduced
+        if write_number(last) == text_part(task.hidden, "value"):  # both reduced
             return Verdict.passing()
-        wanted = [*map(expect_text, expect_list(task.hidden["lines"]))]
+        wanted = [*map(expect_text, list_part(task.hidden, "lines"))]
         shown = [re.sub(r"\s+", "", line) for line in lines[:-1]]
         right = 0
         while right < min(len(shown), len(wanted)) and shown[right] == wanted[right]:

@@ -8,10 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polyathlon import Entry, Tree
-from polyathlon.errors import SandboxLost
+from polyathlon.errors import SandboxLost, VerifierError
 from polyathlon.sandbox.protocol import Room, Sandbox
 from polyathlon_domains.terminal._build import Project, build, changed_sources, rebuilt
 
+PROGRAMS = ("make", "awk", "sort", "cat", "grep", "mkdir", "rm")
+LOOK_TIMEOUT_S = 20.0
 MAKE_TIMEOUT_S = 60.0  # a starved machine must not fail a right Makefile
 OLD_S, TOUCHED_S, NEW_S = 1_000_000_000, 1_000_001_000, 1_100_000_000
 """Times given to all files, to a touched source, and the time that only files written since lie beyond."""
@@ -40,10 +42,12 @@ class Bench:
 
         Raises:
             SandboxError: the sandbox could not be had or kept.
+            VerifierError: the sandbox lacks a program that a right Makefile needs.
 
         """
         wanted = build(self.project, self.texts)
         with room.open(self.start) as sandbox:
+            _expect_programs(sandbox)
             made = self._make(sandbox, "all")
             if made is None or not _holds(made, wanted):
                 return Trial(built=False)
@@ -88,6 +92,16 @@ class Bench:
             return None
         tree = sandbox.get()
         return tree if self.sources == {path: tree.text(path) for path in self.sources} else None
+
+
+def _expect_programs(sandbox: Sandbox) -> None:
+    """Look for the programs before anything of the policy's runs: afterwards, a failure may be its Makefile's."""
+    look = " && ".join(f"command -v {program}" for program in PROGRAMS)
+    report = sandbox.shell().run(look, timeout_s=LOOK_TIMEOUT_S)
+    if report.reason == "lost":
+        raise SandboxLost("the sandbox died while its programs were looked for")
+    if not report.ok:
+        raise VerifierError(f"The sandbox has not all of {', '.join(PROGRAMS)}: install what is missing.")
 
 
 def _aged(tree: Tree, newer: Mapping[str, bytes]) -> Tree:

@@ -12,6 +12,7 @@ from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Task, Tree,
 from polyathlon.canonical import expect_map, parse_json
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
+from polyathlon.verify.key import map_part
 from polyathlon.workspaces.terminal import open_terminal
 from polyathlon_domains.terminal._guesses import triage_shortcuts
 from polyathlon_domains.terminal._incident import LEVELS, Incident, draw_incident
@@ -75,7 +76,7 @@ class TriageVerifier:
         found, fault = read_answer(evidence.tree)
         if fault:
             return Verdict.failing(fault)
-        wanted = expect_map(task.hidden["answer"])
+        wanted = map_part(task.hidden, "answer")
         right = [key for key, value in wanted.items() if _same(found.get(key), value)]
         if len(right) == len(wanted):
             return Verdict.passing()
@@ -84,7 +85,7 @@ class TriageVerifier:
 
     def progress(self, task: Task, evidence: Evidence) -> float:
         found, fault = read_answer(evidence.tree)
-        wanted = expect_map(task.hidden["answer"])
+        wanted = map_part(task.hidden, "answer")
         if fault or not _same(found.get("root_service"), wanted["root_service"]):
             return 0.0
         score = 0.0

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Verdict
-from polyathlon.canonical import expect_list, expect_text
+from polyathlon.canonical import expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
+from polyathlon.verify.key import list_part, map_part, one_of_part
 from polyathlon.verify.text import above
 from polyathlon.workspaces.terminal import open_terminal, read_tree
 from polyathlon_domains.terminal._build import INDEX, Project, draw_project, write_sources
@@ -101,7 +102,7 @@ class MakefileVerifier:
         if entry.data == files.entries["Makefile"].data:
             return Verdict.failing("the Makefile is as it was")
         project, style, faults = _read(task.hidden)
-        touches = [expect_text(path) for path in expect_list(task.hidden["touches"])]
+        touches = [expect_text(path) for path in list_part(task.hidden, "touches")]
         trial = Bench(project, files, entry.data).trial(room, touches)
         if trial.tidy:
             return Verdict.passing()
@@ -112,8 +113,8 @@ class MakefileVerifier:
 
 
 def _read(core: Mapping[str, Json]) -> tuple[Project, Style, tuple[Fault, ...]]:
-    style = next(style for style in STYLES if style == core["style"])
-    return Project.from_json(core["project"]), style, faults_from_json(core["faults"])
+    style = next(style for style in STYLES if style == one_of_part(core, "style", STYLES))
+    return Project.from_json(map_part(core, "project")), style, faults_from_json(list_part(core, "faults"))
 
 
 def _describe(project: Project) -> str:

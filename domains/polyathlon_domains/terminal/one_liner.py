@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Script, Task, Tree, Verdict, answering
-from polyathlon.canonical import expect_int
 from polyathlon.errors import TaskError
 from polyathlon.sandbox.protocol import Limits, Report, Room
 from polyathlon.seeding import child
 from polyathlon.verify.commands import MAX_OUTPUT_BYTES, run_on_trees
+from polyathlon.verify.key import map_part, whole_part
 from polyathlon.verify.text import above
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.terminal._asking import draw_request, word_request
@@ -134,8 +134,8 @@ def _twin_seed(request: Request, rng: np.random.Generator) -> int:
 
 
 def _hidden(task: Task) -> tuple[Request, tuple[Tree, ...]]:
-    request = Request.from_json(task.hidden["request"])
-    return request, _twins_of(request, expect_int(task.hidden["twins"]))
+    request = Request.from_json(map_part(task.hidden, "request"))
+    return request, _twins_of(request, whole_part(task.hidden, "twins"))
 
 
 def solve(task: Task) -> Script:

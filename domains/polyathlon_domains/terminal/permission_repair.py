@@ -13,6 +13,7 @@ from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Tas
 from polyathlon.canonical import expect_int, expect_map, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
+from polyathlon.verify.key import map_part
 from polyathlon.verify.text import above
 from polyathlon.workspaces.terminal import open_terminal, read_tree
 from polyathlon_domains.terminal._guesses import permission_shortcuts
@@ -91,7 +92,7 @@ def _modes_of(task: Task, tree: Tree) -> tuple[Mapping[str, int], str]:
 
 
 def _places(task: Task) -> list[Place]:
-    policy = Policy.from_json(task.hidden["policy"])
+    policy = Policy.from_json(map_part(task.hidden, "policy"))
     return [
         Place(path, entry.kind, entry.mode, policy.mode(path, entry.kind))
         for path, entry in read_tree(task.public["files"]).entries.items()

@@ -12,6 +12,7 @@ from polyathlon import Attempt, Brief, Call, Core, Domain, Evidence, Json, Scrip
 from polyathlon.canonical import expect_int, expect_list, expect_map, expect_text
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call
+from polyathlon.verify.key import counted_part
 from polyathlon.workspaces.tools import CallsWorkspace, signature
 from polyathlon_domains.tools._arguments import Dice
 from polyathlon_domains.tools._call_guesses import shortcuts
@@ -90,12 +91,15 @@ class CallTasks:
             none=NONE_FITS if core["otherwise"] else "",
         )
         tools: Json = [{"name": s.name, "description": s.description, "parameters": s.parameters} for s in specs]
-        return Brief(prompt, public={"tools": tools}, hidden={"calls": calls})
+        return Brief(prompt, public={"tools": tools}, hidden={"calls": calls, "num_calls": len(calls)})
 
 
 @dataclass(frozen=True, slots=True)
 class CallVerifier:
-    """Passed: the wanted calls and no others, in any order. Else their likeness; nothing for [] or for a bare name."""
+    """Passed: the wanted calls and no others, in any order. Else their likeness; nothing for [] or for a bare name.
+
+    Where no tool fits, no call is wanted: so the key tells how many there are.
+    """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         if evidence.answer is None:
@@ -182,7 +186,7 @@ def _tools(task: Task) -> list[ToolSpec]:
 
 
 def _wanted(task: Task) -> list[tuple[str, Mapping[str, Json]]]:
-    calls = [expect_map(call) for call in expect_list(task.hidden["calls"])]
+    calls = [expect_map(call) for call in counted_part(task.hidden, "calls", "num_calls")]
     return [(expect_text(call["name"]), expect_map(call["arguments"])) for call in calls]
 
 

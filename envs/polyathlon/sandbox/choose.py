@@ -62,6 +62,11 @@ class ProvenRoom:
         require(self.record())
         return self._room.load(tar)
 
+    def rest(self) -> None:
+        """Close the sandboxes that stand ready for nobody yet: what is open then, somebody holds."""
+        if isinstance(self._room, BubblewrapRoom):
+            self._room.pool.rest()
+
     def warm_record(self, packages: tuple[str, ...] = ()) -> Record | str:
         """Return what judges forked from the warm Python with `packages` hold, or why there is none; tried once."""
         cold = self.record()

@@ -81,6 +81,15 @@ class Pool(Generic[Spare]):
         with self._changed:
             return sum(map(len, self._spares.values()))
 
+    def rest(self) -> None:
+        """Close all spares and forget what was asked for: until a kind is asked for again and again."""
+        with self._changed:
+            self._demands.clear()
+            thread = self._thread
+            self._changed.notify_all()
+        if thread is not None:
+            thread.join()
+
     def close(self) -> None:
         """Close all spares; none is made any more. May be called twice."""
         with self._changed:

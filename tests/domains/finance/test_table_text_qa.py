@@ -12,7 +12,7 @@ from polyathlon_domains.finance.table_text_qa import DOMAIN
 ID = "polyathlon/finance.table-text-qa-v1"
 
 
-def judged(answer: str, work: str, value: str, *, decimals: int = 0, unit: str = "", zero: float = 0.5) -> Verdict:
+def judged(answer: str, work: str, value: str, *, decimals: int = 0, unit: str = "plain", zero: float = 0.5) -> Verdict:
     hidden: dict[str, Json] = {"work": work, "value": value, "decimals": decimals, "unit": unit, "zero": zero}
     task = Task("t", 0, 0, "train", "?", {}, hidden, "0" * 64)
     return DOMAIN.verifier.judge(task, Evidence(answer), room=None)  # type: ignore[arg-type]  # it opens no sandbox

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from polyathlon import Evidence, Json, Task, TaskKey, Tree, Verdict, draw_task
+from polyathlon.errors import VerifierError
+from polyathlon.inspect.rooms import BareRoom
 from polyathlon.sandbox.choose import default_room
 from polyathlon.workspaces.terminal import read_tree
 from polyathlon_domains.terminal._build import INDEX, Project, build, rebuilt
@@ -54,6 +56,12 @@ def task_with(
         "touches": list(touches),
     }
     return Task(f"{ID}:0:train:1", 0, 1, "train", "", {"files": files}, hidden, "00")
+
+
+def test_a_sandbox_without_make_gives_no_verdict() -> None:
+    right = write_makefile(PROJECT, "explicit").encode()
+    with pytest.raises(VerifierError, match="has not all of make, awk"):
+        Bench(PROJECT, Tree.of({**TOOLS, **TEXTS}), right).trial(BareRoom(), ["src/a.txt"])
 
 
 MISSING = Fault("missing", "build/a.page", "inc/y.inc")

@@ -27,7 +27,7 @@ def _judge(wanted: list[Json], message: str) -> Verdict:
         "train",
         "",
         {"tools": tools},
-        {"calls": wanted},
+        {"calls": wanted, "num_calls": len(wanted)},
         "0",
     )
     workspace = DOMAIN.open_workspace(task, default_room())

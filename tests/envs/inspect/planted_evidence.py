@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import itertools
+import os
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -409,6 +410,18 @@ class HoardingVerifier:
         return SumVerifier().judge(task, evidence, room)
 
 
+_OPEN: list[int] = []
+
+
+@dataclass(frozen=True)
+class OpeningVerifier:
+    """Leaves one descriptor open a judgement."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        _OPEN.append(os.open(os.devnull, os.O_RDONLY))
+        return FileVerifier().judge(task, evidence, room)
+
+
 _ASKED: Counter[str] = Counter()
 _FLIP = itertools.count()
 
@@ -428,4 +441,5 @@ class NoisyVerifier:
 BACKWARD = replace(SOUND, tasks=BackwardTasks())
 SLOW_JUDGE = replace(SOUND, verifier=SlowVerifier())
 HOARDING = replace(SOUND, verifier=HoardingVerifier())
+LEAVING_OPEN = replace(SOUND_FILES, verifier=OpeningVerifier())
 NOISY = replace(SOUND, verifier=NoisyVerifier())

@@ -12,8 +12,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 SEEDS = "16"
 MODULE = "tests.envs.inspect.planted_evidence"
-TURNS = {"TELLING_GUESSES": 30, "SHARED": 2, "SOUND_FILES": 4, "CACHED": 4}
-IN_SANDBOX = ("SOUND_FILES", "CACHED", "SWALLOWING")
+TURNS = {"TELLING_GUESSES": 30, "SHARED": 2, "SOUND_FILES": 4, "CACHED": 4, "LEAVING_OPEN": 4}
+IN_SANDBOX = ("SOUND_FILES", "CACHED", "SWALLOWING", "LEAVING_OPEN")
 SOUND = ("SOUND", "SOUND_FILES")
 
 FAULTS = {
@@ -37,6 +37,7 @@ FAULTS = {
     "BACKWARD": "Q01",
     "SLOW_JUDGE": "R01",
     "HOARDING": "R02",
+    "LEAVING_OPEN": "R02",
     "NOISY": "R03",
 }
 FLOORS = {"LONGEST": 0.3}
@@ -50,7 +51,7 @@ def rows() -> str:
     lines = []
     for name in (*SOUND, *FAULTS):
         needs = "needs: [sandbox], " if name in IN_SANDBOX else ""
-        kind = "terminal" if name in ("SOUND_FILES", "CACHED") else "question"
+        kind = "terminal" if name in ("SOUND_FILES", "CACHED", "LEAVING_OPEN") else "question"
         lines.append(
             f"  - {{id: {full_id(name).split('/')[1]}, load: '{MODULE}:{name}', kind: {kind}, {needs}levels: 2, "
             f"max_turns: {TURNS.get(name, 1)}, floor: {FLOORS.get(name, 0.0)}, weight: 0}}\n"

@@ -70,6 +70,20 @@ def test_many_claims_get_spares_and_none_twice() -> None:
     assert shop.pool.num_spares() == 0
 
 
+def test_a_pool_at_rest_holds_nothing_and_starts_anew_when_asked_again_and_again() -> None:
+    shop = Workshop()
+    for _ in range(12):
+        shop.pool.claim(KIND)
+    assert comes_true(lambda: shop.pool.num_spares() == 3)
+    shop.pool.rest()
+    assert shop.pool.num_spares() == 0
+    assert all(spare.closed for spare in shop.made)
+    assert [shop.pool.claim(KIND) for _ in range(3)] == [None] * 3
+    shop.pool.claim(KIND)
+    assert comes_true(lambda: shop.pool.num_spares() == 1)
+    shop.pool.close()
+
+
 def test_spares_go_when_memory_is_short_and_come_back() -> None:
     shop = Workshop()
     for _ in range(12):

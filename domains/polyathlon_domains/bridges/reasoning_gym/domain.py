@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polyathlon.canonical import Json, expect_map, expect_text
+from polyathlon.canonical import Json, expect_text
 from polyathlon.catalog import did_you_mean
 from polyathlon.domain import Brief, Core, Domain, Evidence, Script, Task, Verdict, answering
 from polyathlon.errors import TaskError, VerifierError
 from polyathlon.sandbox.protocol import Room
+from polyathlon.verify.key import map_part
 from polyathlon.workspaces.question import open_question
 from polyathlon_domains.bridges.reasoning_gym import attempts
 from polyathlon_domains.bridges.reasoning_gym.theirs import Theirs, elsewhere, known_generators, theirs
@@ -65,7 +66,7 @@ class TheirVerifier:
     generator: str
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
-        item = {"question": task.prompt, **expect_map(task.hidden["entry"])}
+        item = {"question": task.prompt, **map_part(task.hidden, "entry")}
         score = theirs().score(self.generator, task.level, evidence.answer, item)
         if not 0.0 <= score <= 1.0 + 1e-9:
             raise VerifierError(f"reasoning-gym's verifier of {self.generator} gave {score}, outside of 0 to 1")
