@@ -27,6 +27,7 @@ class Kind:
 # account: (the house code, its name in a chart); the first digit of a code is the account's class
 ACCOUNTS: dict[str, tuple[int, str]] = {
     "cash": (100, "Cash"),
+    "bank": (105, "Bank"),
     "debtors": (110, "Debtors"),
     "stock": (120, "Stock"),
     "input_tax": (130, "Input tax"),
@@ -59,6 +60,7 @@ RIVALS: dict[str, tuple[str, ...]] = {
     "creditors": ("accrued",),
     "deferred": ("creditors",),
     "drawings": ("capital",),
+    "capital": ("drawings",),
     **dict.fromkeys(("wages", "rent", "power", "repairs", "interest"), _SETTLED),
 }
 """Accounts that could also be defended where the entry books this one: they are no decoys for it."""
@@ -68,19 +70,55 @@ def _two(debit: str, credit: str, *phrases: str, shape: Shape = "cash", quantity
     return Kind(shape, ((debit, "D", quantity), (credit, "C", quantity)), phrases)
 
 
-_CASH = {
-    "cash sale": _two("cash", "sales", "Sold goods for {a} cash.", "Cash sales of {a}.", "Sales of {a}, paid in cash."),
-    "rent": _two("rent", "cash", "Paid rent of {a}.", "Rent of {a} paid in cash.", "{a} rent paid."),
-    "wages": _two("wages", "cash", "Paid wages of {a}.", "Wages of {a} paid in cash.", "{a} wages paid."),
-    "power": _two("power", "cash", "Paid power bill of {a}.", "Power of {a} paid in cash.", "{a} power paid."),
-    "machine": _two("machines", "cash", "Bought a machine for {a} cash.", "Paid {a} for a new machine."),
-    "loan in": _two("cash", "loan", "Got a loan of {a}.", "The bank lent us {a} in cash.", "Borrowed {a} cash."),
-    "capital in": _two("cash", "capital", "Owner put in {a} cash.", "Owner paid in {a} as capital."),
-    "repair": _two("repairs", "cash", "Paid repairs of {a}.", "Repairs of {a} paid in cash."),
-    "prepayment in": _two("cash", "deferred", "A client prepaid {a} cash.", "Got {a} cash for goods due next year."),
-    "machine back": _two(
-        "cash", "machines", "Returned a new machine: {a} cash back.", "Got {a} cash back for a returned machine."
+# account: (ways to tell that money for it went out, ways to tell that it came in); "{by}" is in cash, or by bank
+_PAID: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "sales": (
+        ("Refunded goods for {a} {by}.", "{a} paid back {by} for goods."),
+        ("Sold goods for {a} {by}.", "Sales of {a}, paid {by}."),
     ),
+    "rent": (
+        ("Paid rent of {a} {by}.", "Rent of {a} paid {by}.", "{a} rent paid {by}."),
+        ("Got rent of {a} back {by}.", "Rent of {a} came back {by}."),
+    ),
+    "wages": (
+        ("Paid wages of {a} {by}.", "Wages of {a} paid {by}.", "{a} wages paid {by}."),
+        ("Got wages of {a} back {by}.", "Wages of {a} came back {by}."),
+    ),
+    "power": (
+        ("Paid power of {a} {by}.", "Power of {a} paid {by}.", "{a} power paid {by}."),
+        ("Got {a} for power back {by}.", "Power of {a} came back {by}."),
+    ),
+    "machines": (
+        ("Bought a machine for {a} {by}.", "Paid {a} {by} for a new machine."),
+        ("Got {a} back {by} for a new machine.", "Returned a new machine: {a} back {by}."),
+    ),
+    "loan": (
+        ("Repaid a loan of {a} {by}.", "Loan of {a} paid back {by}."),
+        ("Got a loan of {a} {by}.", "The bank lent us {a}, paid {by}."),
+    ),
+    "capital": (
+        ("Repaid the owner capital of {a} {by}.", "Capital of {a} paid back {by}."),
+        ("Owner put in capital of {a} {by}.", "Owner paid in {a} as capital {by}."),
+    ),
+    "repairs": (
+        ("Paid repairs of {a} {by}.", "Repairs of {a} paid {by}."),
+        ("Got repairs of {a} back {by}.", "{a} for repairs came back {by}."),
+    ),
+}
+_BY = {"cash": "in cash", "bank": "by bank"}
+
+
+def _paid(account: str, money: str, *, came_in: bool) -> Kind:
+    phrases = tuple(phrase.replace("{by}", _BY[money]) for phrase in _PAID[account][came_in])
+    return _two(money, account, *phrases) if came_in else _two(account, money, *phrases)
+
+
+# every account with both kinds of money, in and out: neither the chart nor an account's class tells the entry
+_CASH = {
+    f"{account} {'in' if came_in else 'out'} {_BY[money]}": _paid(account, money, came_in=came_in)
+    for account in _PAID
+    for money in _BY
+    for came_in in (False, True)
 }
 _CREDIT = {
     "credit sale": _two("debtors", "sales", "Sold goods for {a} on credit.", "Invoiced a client {a} for goods."),

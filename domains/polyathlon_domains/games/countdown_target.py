@@ -62,7 +62,7 @@ class Level:
 
 
 LEVELS = (
-    Level(6, 2, 60, "+-", (2, 120), 2),
+    Level(9, 2, 99, "+-", (2, 198), 2),
     Level(4, 3, 60, "+-*", (10, 250), 5),
     Level(5, 4, 30, "+-*", (100, 999), 10),
     Level(5, 5, 25, "+-*/", (10, 999), 10),
@@ -145,7 +145,7 @@ class CountdownGame:
 
 @dataclass(frozen=True, slots=True)
 class CountdownVerifier:
-    """Passed: the engine's win. Else the log closeness of a legal expression beyond the best effortless one."""
+    """Passed: the engine's win. Else the log closeness of a legal expression beyond the best effortless or careless one."""
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         standing = expect_map(evidence.state)
@@ -156,7 +156,7 @@ class CountdownVerifier:
             return Verdict.failing("no legal expression")
         game = _game(task)
         gap = _log_gap(value, game.target)
-        zero = min(_log_gap(effortless, game.target) for effortless in _effortless(game))
+        zero = min(_log_gap(value, game.target) for value in (*_effortless(game), *_careless(game)))
         progress = (zero - gap) / zero if gap < zero else 0.0
         return Verdict.failing("another value", progress=progress, parts={"closeness": progress})
 
@@ -250,6 +250,16 @@ def _effortless(game: CountdownGame) -> list[Fraction]:
     places += [place for place, number in enumerate(ordered) if number >= game.target][:1]
     beside = [(ordered[place], ordered[small]) for place in places for small in (0, 1) if small != place]
     return [*easy, *(Fraction(near + sign * small) for near, small in beside for sign in (1, -1))]
+
+
+def _careless(game: CountdownGame) -> list[Fraction]:
+    """Return what the largest number and any other one give short of the target: such a pair is near by luck alone.
+
+    Where all numbers must be used, no pair is legal.
+    """
+    *others, largest = sorted(game.numbers)
+    pairs = [Fraction(largest + sign * other) for other in others for sign in (1, -1)]
+    return [] if game.use_all else [value for value in pairs if value != game.target]
 
 
 def _fits(shape: Level, numbers: Sequence[int], target: Fraction) -> bool:
