@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from polyathlon import Attempt, Task
@@ -14,10 +15,16 @@ from polyathlon.workspaces.mesh_edits import apply_change
 from polyathlon_domains.cad._cell_solids import joined_meshes
 
 SAME_VOLUME_SHARE = 1e-6
+SHOWN_STEP = 1e-5
+"""To what the coordinates shown are rounded, in their unit: no edit of them comes closer to the original."""
 
 
 def proves_right(task: Task, actions: Sequence[str]) -> bool:
-    """Whether the last message leaves a sound mesh of the very solid that the original bounds, in as many shells."""
+    """Whether the last message leaves a sound mesh of the very solid that the original bounds, in as many shells.
+
+    Coordinates in centimetres or inches are shown rounded. No corner lies further off than a step of them; so between
+    the two solids lies at most that times the area of the original.
+    """
     code = only_code(actions[-1]) if actions else None
     if code is None:
         return False
@@ -29,7 +36,11 @@ def proves_right(task: Task, actions: Sequence[str]) -> bool:
     except (ValueError, GeometryError):
         return False
     apart = (made - wanted).volume() + (wanted - made).volume()
-    same = 0.0 <= apart <= SAME_VOLUME_SHARE * wanted.volume()
+    scales = [
+        float(str(edit["scale"])) for edit in map(expect_map, expect_list(task.hidden["edits"])) if "scale" in edit
+    ]
+    rounded = SHOWN_STEP * math.prod(scales) * wanted.surface_area() if scales else 0.0
+    same = 0.0 <= apart <= SAME_VOLUME_SHARE * wanted.volume() + rounded
     return bool(same and len(shells(repaired)) == task.hidden["parts"])
 
 

@@ -25,22 +25,28 @@ def same_query(
     right: str, other: str, *, schema: Sequence[str], databases: Sequence[Database], ordered: bool, seed: str
 ) -> bool:
     """Return whether both queries give the same rows on `databases` changed in 80 ways: rows gone or twice, values
-    exchanged, moved to a bound of the queries or beside it, or NULL where the schema allows it.
+    exchanged, moved to a bound of the queries or beside it, or NULL where the schema allows it. No row comes to refer
+    to itself, however far around: what such a table refers to is above it.
 
-    Row order counts where `ordered`. A query that fails on one of them counts as different.
+    Row order counts where `ordered`. A database on which the right query gives no result tells nothing, and on half of
+    them it must; the other query failing where it does give one counts as different.
     """
     rng = np.random.default_rng([*seed.encode("utf-8")])
     numbers = sorted({int(text) + step for text in _NUMBER.findall(f"{right} {other}") for step in (-1, 0, 1)})
     tables = {_table(statement): _COLUMN.findall(statement) for statement in schema}
     room = default_room()
+    num_told = 0
     for _ in range(NUM_DATABASES // AT_A_TIME):
         some = [_varied(databases[int(rng.integers(len(databases)))], tables, numbers, rng) for _ in range(AT_A_TIME)]
         wanted = run_query(room, right, schema=schema, databases=some)
         found = run_query(room, other, schema=schema, databases=some)
         for one, two in zip(wanted, found, strict=True):
-            if one.rows is None or two.rows is None or not _same(one.rows, two.rows, ordered=ordered):
+            if one.rows is None:
+                continue
+            num_told += 1
+            if two.rows is None or not _same(one.rows, two.rows, ordered=ordered):
                 return False
-    return True
+    return num_told >= NUM_DATABASES // 2
 
 
 def _same(left: Sequence[Sequence[Json]], right: Sequence[Sequence[Json]], *, ordered: bool) -> bool:
@@ -94,7 +100,22 @@ def _whole(database: Mapping[str, list[Row]], table: str, columns: Sequence[tupl
             rows = [row for row in rows if row[place] in keys]
         else:
             rows = [[*row[:place], row[place] if row[place] in keys else None, *row[place + 1 :]] for row in rows]
+        if target[1] == table:
+            rows = without_rings(rows, place)
     return rows
+
+
+def without_rings(rows: Sequence[Row], place: int) -> list[Row]:
+    """Return `rows`, keys first, in which none refers to itself around others by the key at `place`: there is NULL."""
+    above: dict[Json, Json] = {}
+    kept: list[Row] = []
+    for row in rows:
+        up = row[place]
+        while up is not None and up != row[0]:
+            up = above.get(up)
+        above[row[0]] = row[place] if up is None else None
+        kept.append([*row[:place], above[row[0]], *row[place + 1 :]])
+    return kept
 
 
 def _value(

@@ -3,17 +3,20 @@
 import numpy as np
 import pytest
 
-from polyathlon.canonical import Json
+from polyathlon.canonical import Json, canonical_json
 from polyathlon.domain import Evidence, Task, Verdict
 from polyathlon.sandbox.choose import default_room
+from polyathlon.toolcall import write_fenced
 from polyathlon.verify.geometry import bounding_block, hull, sound_solid, surface_of, volume
 from polyathlon.verify.surface import Mesh, count_defects, mesh_json
 from polyathlon.workspaces.mesh_edits import apply_change
 from polyathlon_domains.cad._cell_solids import LARGE, SMALL, cell_mesh, joined_meshes
+from polyathlon_domains.cad._mesh_attempts import proves_right
 from polyathlon_domains.cad._mesh_damage import damage
 from polyathlon_domains.cad.mesh_repair import DOMAIN
 
 PLANES = ([0.0, 10.0, 20.0, 30.0], [0.0, 10.0, 20.0, 30.0], [0.0, 10.0, 20.0, 30.0])
+THIRDS = cell_mesh(SMALL["angle"], ([0.0, 31.0 / 3, 20.0, 91.0 / 3],) * 3, 0.0, 0)
 ELBOW = cell_mesh(SMALL["angle"], PLANES, 0.0, 0)
 
 
@@ -116,3 +119,17 @@ def test_the_cheapest_way_to_a_half_is_a_closed_mesh_a_hair_off() -> None:
 @pytest.mark.parametrize(("shift", "passed"), [(0.04, True), (0.08, False)])
 def test_the_surface_may_lie_a_twentieth_of_a_millimetre_off(shift: float, passed: bool) -> None:
     assert judge(FLIPPED, Mesh(ELBOW.vertices + np.array([0.0, 0.0, shift]), ELBOW.faces)).passed is passed
+
+
+@pytest.mark.parametrize(("further_mm", "proven"), [(0.0, True), (0.01, False)])
+@pytest.mark.parametrize("unit_mm", [1.0, 25.4])
+def test_the_proof_grants_the_rounding_of_what_is_shown_and_no_more(
+    unit_mm: float, further_mm: float, proven: bool
+) -> None:
+    broken = damage(THIRDS, [], unit_mm=unit_mm, rng=np.random.default_rng(1))
+    hidden: dict[str, Json] = {"original": mesh_json(THIRDS), "parts": 1, "edits": list(broken.edits)}
+    given = Task("x:0:train:0", 0, 0, "train", "", {"mesh": mesh_json(broken.mesh)}, hidden, "ab" * 32)
+    sides = Mesh(THIRDS.vertices + [[further_mm, 0.0, 0.0]] * (THIRDS.vertices[:, :1] > 15.0), THIRDS.faces)
+    wrong = write_fenced(canonical_json(mesh_json(sides)), language="json")
+    right = write_fenced(canonical_json({"edits": list(broken.edits)}), language="json")
+    assert proves_right(given, [right if proven else wrong]) is proven

@@ -12,6 +12,7 @@ from polyathlon import Evidence, Task, TaskKey, draw_task
 from polyathlon.sandbox.choose import default_room
 from polyathlon.toolcall import write_call
 from polyathlon.verify import sql
+from polyathlon_domains.coding._same_query import same_query, without_rings
 from polyathlon_domains.coding._tables import THEMES
 from polyathlon_domains.coding.sql_query import _KINDS, DOMAIN, LEVELS
 
@@ -157,3 +158,30 @@ def test_nothing_hidden_is_in_what_the_policy_sees() -> None:
         assert hidden(task, "sql") not in task.prompt + str(task.public)
         assert set(task.public) == {"schema", "sample"}
         assert str(hidden(task, "databases")[0]) not in str(task.public)
+
+
+def test_the_proof_varies_a_tree_into_a_tree() -> None:
+    rows: list[list[Any]] = [[1, "Ada", 3], [2, "Ben", 1], [3, "Cleo", 2], [4, "Dan", 4], [5, "Eve", 1]]
+    # 1 lies under 3, 2 under 1; 3 under 2 would close the ring; 4 lies under itself
+    assert without_rings(rows, 2) == [[1, "Ada", 3], [2, "Ben", 1], [3, "Cleo", None], [4, "Dan", None], [5, "Eve", 1]]
+
+
+BELOW = (
+    "WITH RECURSIVE b(top, id) AS (SELECT id, id FROM customers UNION{} SELECT b.top, c.id FROM b JOIN customers c "
+    "ON c.{} = b.id) SELECT top, COUNT(*) FROM b GROUP BY top"
+)
+
+
+@pytest.mark.parametrize(
+    ("other", "proven"),
+    [(BELOW.format("", SHOP.parent), True), (f"{BELOW.format('', SHOP.parent)} HAVING COUNT(*) > 1", False)],
+)
+def test_the_proof_knows_two_walks_down_a_tree_as_the_same(other: str, proven: bool) -> None:
+    right = BELOW.format(" ALL", SHOP.parent)
+    same = same_query(right, other, schema=SHOP.schema, databases=[SHOP_ROWS], ordered=False, seed="a tree")
+    assert same is proven
+
+
+def test_the_proof_declines_where_the_right_query_has_no_result() -> None:
+    endless = "WITH RECURSIVE n(x) AS (SELECT id FROM customers UNION ALL SELECT x + 1 FROM n) SELECT x FROM n"
+    assert not same_query(endless, endless, schema=SHOP.schema, databases=[SHOP_ROWS], ordered=False, seed="endless")

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from polyathlon.domain import Task
@@ -18,12 +19,17 @@ from polyathlon.inspect.walk import NotJudging, walk
 
 NUM_TASKS, NUM_SANDBOX_TASKS = 4, 1
 NUM_OTHERS = 7
+NUM_CONFIRMED = 6
+"""How often replies that seem to tell are asked for again: two orders of one build's output agree by chance."""
 MAX_ACTIONS = 12
 BROKE = "the workspace broke"
 
 
 def check_feedback(stage: Stage) -> CheckResult:
     """L04: the same messages on one task under hidden parts of others: replies that differ tell of what is hidden.
+
+    Only what comes back each time tells: a reply that differs under the same hidden part too, by a time, a process
+    number or the order of what ran at once, is left out.
 
     Bits a call are the logarithm of how many different replies came back to one message; calls are those that leave the
     episode unfinished; the answer's bits are the logarithm of how many different answers the level was seen to have.
@@ -58,13 +64,23 @@ def _bits_a_call(stage: Stage, env: DomainEnv, key: TaskKey) -> float:
     others = [one for one in stage.solved if one.key.level == key.level and one.key != key][:NUM_OTHERS]
     few = others[:2] if stage.subject.costly else others
     variants = [task, *(replace(task, hidden=other.task.hidden) for other in few)]
-    most = 1
-    for actions in _ways(stage, key):
-        again = _replies(env, task, actions)  # what differs by itself tells nothing: a time, a process number
-        replies = [_replies(env, variant, actions) for variant in variants]
-        columns = zip(again, zip(*replies, strict=True), strict=True)
-        most = max([most, *(len(set(column)) for second, column in columns if second == column[0])])
-    return math.log2(most)
+    ways = [functools.partial(_replies, env, actions) for actions in _ways(stage, key)]
+    return math.log2(max(most_told(variants, replies_of) for replies_of in ways))
+
+
+def most_told(variants: Sequence[Task], replies_of: Callable[[Task], Sequence[str]]) -> int:
+    """Return into how many groups the reply to one message parts `variants`, at most, each time that it is asked for.
+
+    `replies_of` a variant gives the replies to the same messages, as many each time.
+    """
+    first = [replies_of(variant) for variant in variants]
+    steady = {place for place, column in enumerate(zip(*first, strict=True)) if len(set(column)) > 1}
+    for _ in range(NUM_CONFIRMED):
+        if not steady:
+            return 1
+        again = [replies_of(variant) for variant in variants]
+        steady = {place for place in steady if all(a[place] == b[place] for a, b in zip(first, again, strict=True))}
+    return max((len({replies[place] for replies in first}) for place in steady), default=1)
 
 
 def _ways(stage: Stage, key: TaskKey) -> Iterator[tuple[str, ...]]:
@@ -76,7 +92,7 @@ def _ways(stage: Stage, key: TaskKey) -> Iterator[tuple[str, ...]]:
     yield tuple(wrong[:room_for])
 
 
-def _replies(env: DomainEnv, task: Task, actions: Sequence[str]) -> tuple[str, ...]:
+def _replies(env: DomainEnv, actions: Sequence[str], task: Task) -> tuple[str, ...]:
     """Return the replies to `actions` before the end, one for each; what never came is ""."""
     try:
         walked = walk(env, task, actions, verifier=NotJudging())

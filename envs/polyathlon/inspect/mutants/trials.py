@@ -7,7 +7,7 @@ import itertools
 import json
 import shlex
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -56,6 +56,7 @@ class Right:
     """A task with its reference, whole and shortened to the messages without which it does not pass.
 
     `brief` is a declared alternative at most half as long as that, where there is one: the answer without its working.
+    `ends` are what the three left behind.
     """
 
     key: TaskKey
@@ -63,6 +64,7 @@ class Right:
     script: tuple[str, ...]
     brief: tuple[str, ...]
     omissions: tuple[Mutant, ...]
+    ends: tuple[Evidence | None, ...]
 
 
 class Trials:
@@ -136,7 +138,9 @@ class Trials:
             return "lost"
         if played.verdict.reward < 1.0 - FULL_MARGIN:
             return "killed"
-        if same_end(self._rights[key].whole.evidence, played.evidence):
+        right = self._rights[key]
+        ends = [right.whole.evidence] if mutant in right.omissions else right.ends
+        if any(same_end(end, played.evidence) for end in ends):
             return "unchanged"
         proven = self._stage.subject.domain.proves_right(self._stage.task(key), mutant.actions)
         return "proven" if proven else "survived"
@@ -157,27 +161,47 @@ class Trials:
     def _shortened(self, whole: Playthrough) -> Right:
         """Leave out what the reference passes without, the first message first: looking around, trying, submitting.
 
-        Where the end differs without such a message, leaving it out is a mutant of its own. What was left out of the
-        level's task before is tried first, all at once.
+        Where the end differs without such a message, leaving it out is a mutant of its own: not where a declared right
+        way leaves undone just what the message did, and not a message that only ends the episode, for the end is the
+        same when the turns are over. What was left out of the level's task before is tried first, all at once.
         """
         same = (whole.key.level, len(whole.actions))
         if same in self._kept:
             script = tuple(whole.actions[place] for place in self._kept[same])
             if script == whole.actions or self._stage.play(whole.key, script).verdict.passed:
-                return Right(whole.key, whole, script, self._brief(whole, script), ())
-        kept, omissions = list(range(len(whole.actions))), []
+                return self._right_of(whole, script, ())
+        kept, omissions, end = list(range(len(whole.actions))), [], whole.evidence
         for place in range(len(whole.actions)):
             fewer = [other for other in kept if other != place]
             script = tuple(whole.actions[other] for other in fewer)
             if not script or not (played := self._stage.play(whole.key, script)).verdict.passed:
                 continue
-            if not same_end(whole.evidence, played.evidence):
+            if not same_end(end, played.evidence) and not self._left_undone(whole, end, played.evidence):
                 family = self._family(whole.actions[place])
                 omissions.append(Mutant("plan: message left out", family, script))
-            kept = fewer
+            kept, end = fewer, played.evidence
         self._kept[same] = kept
-        script = tuple(whole.actions[place] for place in kept)
-        return Right(whole.key, whole, script, self._brief(whole, script), tuple(omissions))
+        return self._right_of(whole, tuple(whole.actions[place] for place in kept), tuple(omissions))
+
+    def _right_of(self, whole: Playthrough, script: tuple[str, ...], omissions: tuple[Mutant, ...]) -> Right:
+        brief = self._brief(whole, script)
+        ends = tuple(self._stage.play(whole.key, actions).evidence for actions in (script, brief))
+        return Right(whole.key, whole, script, brief, omissions, (whole.evidence, *ends))
+
+    def _left_undone(self, whole: Playthrough, end: Evidence | None, without: Evidence | None) -> bool:
+        """Return whether a declared right way ends like `without` in all that tells it from `end`."""
+        if end is None or without is None:
+            return False
+        before, after = _parts(end), _parts(without)
+        changed = [part for part in {**before, **after} if before.get(part) != after.get(part)]
+        domain, task = self._stage.subject.domain, whole.task
+        for way in (*domain.alternatives(task), *domain.equivalents(task)):
+            played = self._stage.play(whole.key, way.actions)
+            if played.verdict.passed and played.evidence is not None:
+                theirs = _parts(played.evidence)
+                if all(theirs.get(part) == after.get(part) for part in changed):
+                    return True
+        return False
 
     def _brief(self, whole: Playthrough, script: tuple[str, ...]) -> tuple[str, ...]:
         ways = [attempt.actions for attempt in self._stage.subject.domain.alternatives(whole.task)]
@@ -239,11 +263,14 @@ def same_end(one: Evidence | None, other: Evidence | None) -> bool:
     """Return whether two episodes left the same answer, state and files, times aside; calls are not compared."""
     if one is None or other is None:
         return False
-    return one.answer == other.answer and one.state == other.state and _files(one) == _files(other)
+    return _parts(one) == _parts(other)
 
 
-def _files(evidence: Evidence) -> dict[str, tuple[str, int, bytes]]:
-    return {path: (entry.kind, entry.mode, entry.data) for path, entry in evidence.tree.entries.items()}
+def _parts(evidence: Evidence) -> dict[tuple[str, str], object]:
+    """Return what an episode left, part by part: the answer, the state and its fields, each file without its times."""
+    state: Mapping[str, object] = evidence.state if isinstance(evidence.state, Mapping) else {"": evidence.state}
+    files = {("file", path): (entry.kind, entry.mode, entry.data) for path, entry in evidence.tree.entries.items()}
+    return {("answer", ""): evidence.answer, **{("state", key): value for key, value in state.items()}, **files}
 
 
 def replay(subject: Subject, key: TaskKey, actions: Sequence[str]) -> str:
