@@ -110,8 +110,13 @@ def test_the_page_on_inspection_names_every_grade_and_every_part_of_a_certificat
 
 
 def test_the_page_on_inspection_gives_the_numbers_of_the_code() -> None:
-    from polyathlon.inspect import blindness, depth, play, rewards, survival, tasks
+    from polyathlon.inspect import blindness, depth, play, rewards, survival
+    from polyathlon.inspect.attacks import fuzz
+    from polyathlon.inspect.cost import speed
     from polyathlon.inspect.hostile import hostile_texts
+    from polyathlon.inspect.leaks import readings
+    from polyathlon.inspect.mutants import checks as mutants
+    from polyathlon.inspect.space import likeness, survey
 
     page = " ".join((DOCS / "inspection.md").read_text(encoding="utf-8").split())
     num_hostile = sum(1 for _ in hostile_texts())
@@ -127,11 +132,14 @@ def test_the_page_on_inspection_gives_the_numbers_of_the_code() -> None:
         f"no more than {blindness.MAX_UPPER_BOUND} above it",
         f"over {survival.HOSTILE_CPU_S:g} s of CPU, or {survival.HOSTILE_WALL_S:g} s on the clock",
         f"{num_hostile} texts",
-        f"{tasks.NUM_UNIQUE_DRAWS:,} train draws",
-        f"the first {tasks.NUM_SANDBOX_RENDERED} of them",
-        f"shorter than {tasks.MIN_LEAK_CHARS} characters",
-        f"{tasks.SHINGLE_CHARS}-character shingles",
-        f"{tasks.NEAR_DUPLICATE} or more",
+        f"{survey.NUM_DRAWS:,} train draws",
+        f"{survey.DRAWS_A_SEED} a seed",
+        f"the first {survey.NUM_SANDBOX_RENDERED['train']} of them",
+        f"shorter than {readings.MIN_CHARS} characters",
+        f"{likeness.SHINGLE_CHARS}-character shingles at {likeness.NEAR} or more",
+        f"{fuzz.MAX_TRIES:,} a level",
+        f"Gold needs {mutants.MIN_SOLUTIONS} mutants",
+        f"{speed.LIMIT_S:g} s of CPU; {speed.SANDBOX_LIMIT_S:g} s on the clock",
     ):
         assert said in page, said
 
