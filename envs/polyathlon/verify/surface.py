@@ -219,13 +219,13 @@ def distances(points: Floats, mesh: Mesh) -> Floats:
         raise GeometryError("the mesh has no faces.")
     corners, used = mesh.corners, mesh.vertices[np.unique(mesh.faces)]
     low, high = corners.min(axis=1), corners.max(axis=1)
-    found = np.full(len(points), np.inf)
-    chunk = max(1, 400_000 // len(mesh.faces))
+    found, chunk = np.empty(len(points)), max(1, 400_000 // len(mesh.faces))
     for start in range(0, len(points), chunk):
-        here = points[start : start + chunk, None, :]
-        most = np.min([_squared(here[:, 0] - point) for point in used], axis=0) * (1.0 + 1e-9)  # to the nearest corner
-        row, face = np.nonzero(_squared(np.clip(here, low, high) - here) <= most[:, None])  # boxes no farther off
-        spot, (a, b, c) = here[row, 0], (corners[face, k] for k in range(3))
+        here = points[start : start + chunk]
+        corner = used[np.argmin(_squared(used) - 2.0 * here @ used.T, axis=1)]  # the nearest, or all but
+        most = _squared(here - corner)[:, None] * (1.0 + 1e-9)
+        row, face = np.nonzero(_squared(np.clip(here[:, None], low, high) - here[:, None]) <= most)
+        spot, (a, b, c) = here[row], (corners[face, k] for k in range(3))
         edges = np.minimum(np.minimum(_to_segment(spot, a, b), _to_segment(spot, b, c)), _to_segment(spot, c, a))
         nearest = np.minimum(edges, _to_plane(spot, a, b, c))
         found[start : start + chunk] = np.minimum.reduceat(nearest, np.flatnonzero(np.diff(row, prepend=-1)))
