@@ -138,6 +138,12 @@ def test_points_are_drawn_by_area() -> None:
     assert 5 <= int((points[:, 2] > 1).sum()) <= 45
 
 
+def test_a_corner_that_no_face_has_is_not_near() -> None:
+    unused = Mesh(np.vstack([FACES.vertices, [[5.0, 5.0, 5.0]]]), FACES.faces)
+    points = np.array([[5.0, 5.0, 5.0], [0.25, 0.25, 3.0]])
+    assert distances(points, unused).tolist() == distances(points, FACES).tolist()
+
+
 def test_distances_to_face_edge_and_corner() -> None:
     points = np.array([[1.0, 1.0, 3.0], [3.0, 1.0, 3.0], [3.0, 3.0, 3.0], [1.0, 1.0, 1.0]])
     assert distances(points, FACES).tolist() == pytest.approx([1.0, math.sqrt(2), math.sqrt(3), 1.0])

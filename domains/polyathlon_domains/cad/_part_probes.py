@@ -62,7 +62,7 @@ def farthest_stray_mm(solid: Solid, reference: Solid) -> float:
         if len(corners):
             middles = (corners + np.roll(corners, 1, axis=1)) / 2.0
             points = np.concatenate([corners.reshape(-1, 3), middles.reshape(-1, 3), corners.mean(axis=1)])
-            farthest = max(farthest, distances(points, surface).max().item())
+            farthest = max(farthest, distances(np.unique(points, axis=0), surface).max().item())
     return farthest
 
 

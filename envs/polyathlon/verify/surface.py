@@ -217,13 +217,18 @@ def distances(points: Floats, mesh: Mesh) -> Floats:
     """
     if not len(mesh.faces):
         raise GeometryError("the mesh has no faces.")
-    a, b, c = (mesh.corners[None, :, k] for k in range(3))
-    found = np.full(len(points), np.inf)
-    chunk = max(1, 400_000 // len(mesh.faces))
+    corners, used = mesh.corners, mesh.vertices[np.unique(mesh.faces)]
+    low, high = corners.min(axis=1), corners.max(axis=1)
+    found, chunk = np.empty(len(points)), max(1, 400_000 // len(mesh.faces))
     for start in range(0, len(points), chunk):
-        here = points[start : start + chunk, None, :]
-        edges = np.minimum(np.minimum(_to_segment(here, a, b), _to_segment(here, b, c)), _to_segment(here, c, a))
-        found[start : start + chunk] = np.minimum(edges, _to_plane(here, a, b, c)).min(axis=1)
+        here = points[start : start + chunk]
+        corner = used[np.argmin(_squared(used) - 2.0 * here @ used.T, axis=1)]  # the nearest, or all but
+        most = _squared(here - corner)[:, None] * (1.0 + 1e-9)
+        row, face = np.nonzero(_squared(np.clip(here[:, None], low, high) - here[:, None]) <= most)
+        spot, (a, b, c) = here[row], (corners[face, k] for k in range(3))
+        edges = np.minimum(np.minimum(_to_segment(spot, a, b), _to_segment(spot, b, c)), _to_segment(spot, c, a))
+        nearest = np.minimum(edges, _to_plane(spot, a, b, c))
+        found[start : start + chunk] = np.minimum.reduceat(nearest, np.flatnonzero(np.diff(row, prepend=-1)))
     return np.asarray(np.sqrt(found))
 
 
@@ -269,17 +274,21 @@ def _pierces(start: Floats, end: Floats, corners: Floats) -> NDArray[np.bool_]:
     return np.asarray(inside & (t > 1e-7) & (t < 1.0 - 1e-7))
 
 
+def _squared(gaps: Floats) -> Floats:
+    return np.asarray(np.einsum("...i,...i->...", gaps, gaps))
+
+
 def _to_segment(points: Floats, start: Floats, end: Floats) -> Floats:
-    """Return squared distances, (N, F), from points (N, 1, 3) to segments (1, F, 3)."""
+    """Return squared distances, (P,), from points (P, 3) to segments (P, 3)."""
     along = end - start
     length = np.einsum("...i,...i->...", along, along)
     place = np.einsum("...i,...i->...", points - start, along) / np.where(length > 0.0, length, 1.0)
     gap = points - (start + np.clip(place, 0.0, 1.0)[..., None] * along)
-    return np.asarray(np.einsum("...i,...i->...", gap, gap))
+    return _squared(gap)
 
 
 def _to_plane(points: Floats, a: Floats, b: Floats, c: Floats) -> Floats:
-    """Return squared distances, (N, F), to each face's plane where the foot lies inside the face, else infinity."""
+    """Return squared distances, (P,), to each face's plane where the foot lies inside the face, else infinity."""
     normal = np.cross(b - a, c - a)
     size = np.einsum("...i,...i->...", normal, normal)
     size = np.where(size > 0.0, size, np.inf)

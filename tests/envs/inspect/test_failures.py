@@ -75,7 +75,7 @@ def test_who_copies_a_key_has_looked_at_all_of_it(look: Callable[[Mapping[str, J
 
 def test_copies_of_a_noted_key_are_plain_dicts() -> None:
     assert copy.deepcopy(NotedKey(KEY)) == dict(KEY)
-    assert type(copy.deepcopy(NotedKey(KEY))) is dict
+    assert isinstance(copy.deepcopy(NotedKey(KEY)), dict)
 
 
 def test_a_verifier_that_raises_without_its_key_is_sound_and_not_asked_again_for_what_it_never_reads() -> None:
