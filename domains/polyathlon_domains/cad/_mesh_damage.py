@@ -11,6 +11,8 @@ from polyathlon.canonical import Json, expect_int, expect_list, expect_map, expe
 from polyathlon.verify.surface import Mesh, mesh_of
 
 KINDS = ("hole", "flip", "repeat", "seam", "sliver", "fin")
+NOT_PATCHED = ("flip", "seam", "sliver", "fin")
+"""Kinds that are not mended by closing what is open and deleting what is given twice."""
 MAX_TRIES = 30
 
 _Site = dict[str, Json]

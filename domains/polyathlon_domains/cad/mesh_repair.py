@@ -26,12 +26,14 @@ from polyathlon.verify.surface import (
     sample_points,
     shells,
 )
+from polyathlon.verify.text import above
 from polyathlon.workspaces.mesh import open_repair, state_mesh
-from polyathlon.workspaces.mesh_edits import write_mesh
+from polyathlon.workspaces.mesh_edits import apply_change, write_mesh
 from polyathlon_domains.cad._cell_solids import LARGE, SMALL, draw_shape, draw_shell, mesh_of_shapes
 from polyathlon_domains.cad._mesh_attempts import alternatives, distractors, equivalents, exploits, proves_right
-from polyathlon_domains.cad._mesh_damage import KINDS, damage, draw_site
+from polyathlon_domains.cad._mesh_damage import KINDS, NOT_PATCHED, damage, draw_site
 from polyathlon_domains.cad._mesh_guesses import shortcuts
+from polyathlon_domains.cad._mesh_patching import patches
 
 MAX_GAP_MM = 0.05
 MAX_VOLUME_ERROR = 0.005
@@ -89,9 +91,7 @@ class RepairTasks:
         mesh = mesh_of_shapes(shapes)
         taken: set[int] = set()
         kinds = [("wide hole", "corner")[int(rng.integers(2))] for _ in range(how.wide)]
-        kinds += [
-            KINDS[int(k)] for k in rng.permutation(len(KINDS))[: int(rng.integers(how.small[0], how.small[1] + 1))]
-        ]
+        kinds += _draw_kinds(int(rng.integers(how.small[0], how.small[1] + 1)), rng)
         sites: list[Json] = [site for kind in kinds if (site := draw_site(kind, mesh, taken, rng)) is not None]
         sites += [draw_shell(shapes, rng) for _ in range(int(rng.integers(how.inner[0], how.inner[1] + 1)))]
         return {"shapes": shapes, "sites": sites, "unit": how.units[int(rng.integers(len(how.units)))]}
@@ -105,7 +105,12 @@ class RepairTasks:
         story = _STORIES[int(rng.integers(len(_STORIES)))].format(parts=parts)
         deliver = "" if unit == "mm" else f"; the result must be in mm (1 {unit} = {UNIT_MM[unit]:g} mm)"
         prompt = f"{story} {_RULES.format(unit=UNIT_WORDS[unit], deliver=deliver)}\n{write_mesh(broken.mesh)}"
-        hidden: dict[str, Json] = {"original": mesh_json(original), "parts": count, "edits": broken.edits}
+        hidden: dict[str, Json] = {
+            "original": mesh_json(original),
+            "parts": count,
+            "edits": broken.edits,
+            "unit": unit,
+        }
         return Brief(prompt, hidden=hidden, public={"mesh": mesh_json(broken.mesh)})
 
 
@@ -117,9 +122,19 @@ class _Reference:
     blind_mm: float
 
 
+def _draw_kinds(count: int, rng: np.random.Generator) -> list[str]:
+    """Return `count` different kinds of everyday damage, at least one of which no patch by face numbers mends."""
+    first = NOT_PATCHED[int(rng.integers(len(NOT_PATCHED)))]
+    others = [kind for kind in KINDS if kind != first]
+    return [first, *(others[int(k)] for k in rng.permutation(len(others))[: count - 1])]
+
+
 @dataclass(frozen=True, slots=True)
 class RepairVerifier:
-    """Passed: a sound solid of the original's volume and surface. Else, only if closed: defects gone x closeness."""
+    """Passed: a sound solid of the original's volume and surface. Else, only if closed: defects gone x closeness.
+
+    That counts above what the best patch by face numbers alone would be worth: it takes no look at where they stand.
+    """
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         mesh = state_mesh(evidence.state)
@@ -130,15 +145,14 @@ class RepairVerifier:
         seed = task.content_hash
         reference = _reference(canonical_json(map_part(task.hidden, "original")), seed)
         worst, mean = _gaps(mesh, reference, seed)
-        problem = self._problem(mesh, reference, whole_part(task.hidden, "parts"), worst)
-        gone = _share_gone(task, mesh)
+        parts_wanted = whole_part(task.hidden, "parts")
+        problem = self._problem(mesh, reference, parts_wanted, worst)
+        gone = _share_gone(_given(task), mesh, parts_wanted)
         parts = {"worst_gap_mm": round(worst, 4), "defects_gone": round(gone, 6)}
         if problem is None:
             return Verdict.passing(parts)
-        limit = CLOSER_THAN_BLIND * reference.blind_mm
-        if not mean < limit:
-            return Verdict.failing(problem, parts=parts)
-        return Verdict.failing(problem, progress=round(gone * (1.0 - mean / limit), 6), parts=parts)
+        progress = above(_worth(gone, mean, reference), _worth_of_patches(task))
+        return Verdict.failing(problem, progress=round(progress, 6), parts=parts)
 
     def progress(self, task: Task, evidence: Evidence) -> float:
         verdict = self.judge(task, evidence, None)  # type: ignore[arg-type]  # needs no sandbox
@@ -155,6 +169,39 @@ class RepairVerifier:
         if not abs(volume(solid) - reference.volume) <= MAX_VOLUME_ERROR * reference.volume:
             return "another volume"
         return None if worst_mm <= MAX_GAP_MM else f"the surface is up to {worst_mm:.3f} mm off"
+
+
+def _worth(gone: float, mean_mm: float, reference: _Reference) -> float:
+    """Return the share of defects gone times how much closer than a block the surface is."""
+    limit = CLOSER_THAN_BLIND * reference.blind_mm
+    return gone * (1.0 - mean_mm / limit) if mean_mm < limit else 0.0
+
+
+def _worth_of_patches(task: Task) -> float:
+    """Return what the best patch by face numbers alone is worth."""
+    found = expect_map(task.hidden)
+    return _patches_worth(
+        canonical_json(task.public["mesh"]),
+        canonical_json(found["original"]),
+        task.content_hash,
+        expect_int(found["parts"]),
+        UNIT_MM[expect_text(found["unit"])],
+    )
+
+
+@functools.lru_cache(maxsize=32)
+def _patches_worth(given: str, original: str, seed: str, num_parts: int, unit_mm: float) -> float:
+    held = expect_map(parse_json(given))
+    broken = read_mesh(held["vertices"], held["faces"])
+    reference = _reference(original, seed)
+    worths = [0.0]
+    for edits in patches([(a, b, c) for a, b, c in broken.faces.tolist()], unit_mm).values():
+        patched = apply_change(broken, {"edits": edits})
+        if not count_defects(patched).open_edges:
+            worths.append(
+                _worth(_share_gone(broken, patched, num_parts), _gaps(patched, reference, seed)[1], reference)
+            )
+    return max(worths)
 
 
 def _gaps(mesh: Mesh, reference: _Reference, seed: str) -> tuple[float, float]:
@@ -177,11 +224,14 @@ def _samples(mesh: Mesh, seed: str) -> Floats:
         return mesh.vertices[:0]
 
 
-def _share_gone(task: Task, mesh: Mesh) -> float:
-    """Return the mean over kinds of defects, those that came new among them, of the share that is gone."""
-    parts = whole_part(task.hidden, "parts")
+def _given(task: Task) -> Mesh:
     given = expect_map(task.public["mesh"])
-    before, after = _defects(read_mesh(given["vertices"], given["faces"]), parts), _defects(mesh, parts)
+    return read_mesh(given["vertices"], given["faces"])
+
+
+def _share_gone(given: Mesh, mesh: Mesh, num_parts: int) -> float:
+    """Return the mean over kinds of defects, those that came new among them, of the share that is gone."""
+    before, after = _defects(given, num_parts), _defects(mesh, num_parts)
     shares = [1.0 - after[kind] / count if after[kind] < count else 0.0 for kind, count in before.items() if count]
     shares += [0.0 for kind, count in after.items() if count and not before[kind]]
     return sum(shares) / len(shares) if shares else 0.0

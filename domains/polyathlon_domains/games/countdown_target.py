@@ -145,7 +145,7 @@ class CountdownGame:
 
 @dataclass(frozen=True, slots=True)
 class CountdownVerifier:
-    """Passed: the engine's win. Else the log closeness of a legal expression beyond the best effortless or careless one."""
+    """Passed: the engine's win. Else the log closeness beyond the best effortless or careless expression."""
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         standing = expect_map(evidence.state)

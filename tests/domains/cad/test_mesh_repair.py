@@ -3,16 +3,17 @@
 import numpy as np
 import pytest
 
-from polyathlon.canonical import Json, canonical_json
+from polyathlon.canonical import Json, canonical_json, expect_list, expect_map
 from polyathlon.domain import Evidence, Task, Verdict
 from polyathlon.sandbox.choose import default_room
 from polyathlon.toolcall import write_fenced
 from polyathlon.verify.geometry import bounding_block, hull, sound_solid, surface_of, volume
-from polyathlon.verify.surface import Mesh, count_defects, mesh_json
+from polyathlon.verify.surface import Mesh, count_defects, mesh_json, read_mesh
 from polyathlon.workspaces.mesh_edits import apply_change
 from polyathlon_domains.cad._cell_solids import LARGE, SMALL, cell_mesh, joined_meshes
 from polyathlon_domains.cad._mesh_attempts import proves_right
 from polyathlon_domains.cad._mesh_damage import damage
+from polyathlon_domains.cad._mesh_patching import patches
 from polyathlon_domains.cad.mesh_repair import DOMAIN
 
 PLANES = ([0.0, 10.0, 20.0, 30.0], [0.0, 10.0, 20.0, 30.0], [0.0, 10.0, 20.0, 30.0])
@@ -22,7 +23,7 @@ ELBOW = cell_mesh(SMALL["angle"], PLANES, 0.0, 0)
 
 def task(sites: list[Json]) -> Task:
     broken = damage(ELBOW, sites, unit_mm=1.0, rng=np.random.default_rng(5))
-    hidden: dict[str, Json] = {"original": mesh_json(ELBOW), "parts": 1, "edits": list(broken.edits)}
+    hidden: dict[str, Json] = {"original": mesh_json(ELBOW), "parts": 1, "edits": list(broken.edits), "unit": "mm"}
     return Task("x:0:train:0", 0, 0, "train", "", {"mesh": mesh_json(broken.mesh)}, hidden, "ab" * 32)
 
 
@@ -100,12 +101,31 @@ def test_the_same_solid_twice_does_not_pass() -> None:
 
 
 def test_one_of_two_defects_mended_earns_a_quarter() -> None:
-    # flipped faces and an inner shell; the faces are turned back, the shell stays: half the kinds, an exact outside
-    sites: list[Json] = [{"kind": "flip", "faces": [0, 1]}, SITES["shell"]]
+    # a sliver and an inner shell; the sliver is merged away, the shell stays: half the kinds, an exact outside
+    sites: list[Json] = [SITES["sliver"], SITES["shell"]]
     inner = damage(ELBOW, sites[1:], unit_mm=1.0, rng=np.random.default_rng(5)).mesh
     verdict = judge(task(sites), inner)
     assert verdict.parts["defects_gone"] == 0.5
     assert 0.2 < (verdict.reward or 0.0) <= 0.25
+
+
+def test_what_a_patch_by_face_numbers_would_be_worth_is_not_paid() -> None:
+    # flipped faces and an inner shell: the faces are turned back; closing what is open is worth a part of that
+    sites: list[Json] = [{"kind": "flip", "faces": [0, 1]}, SITES["shell"]]
+    given = task(sites)
+    inner = damage(ELBOW, sites[1:], unit_mm=1.0, rng=np.random.default_rng(5)).mesh
+    assert 0.0 < (judge(given, inner).reward or 0.0) < 0.2
+    shown = expect_map(given.public["mesh"])
+    broken = read_mesh(shown["vertices"], shown["faces"])
+    faces = [(a, b, c) for a, b, c in broken.faces.tolist()]
+    for edits in patches(faces, 1.0).values():
+        assert judge(given, apply_change(broken, {"edits": edits})).reward == 0.0
+
+
+def test_a_task_of_level_0_holds_damage_that_no_patch_mends() -> None:
+    for seed in range(20):
+        sites = expect_list(DOMAIN.tasks.draw(np.random.default_rng(seed), 0)["sites"])
+        assert {expect_map(site)["kind"] for site in sites} & {"flip", "seam", "sliver", "fin"}
 
 
 def test_the_cheapest_way_to_a_half_is_a_closed_mesh_a_hair_off() -> None:

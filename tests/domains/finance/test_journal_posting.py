@@ -105,3 +105,21 @@ def test_every_entry_balances_and_its_amounts_are_positive(level: int) -> None:
         lines = draw_task(DOMAIN.tasks, TaskKey(ID, level, seed)).hidden["lines"]
         assert sum(cents if side == "D" else -cents for _, side, cents in lines) == 0  # type: ignore
         assert all(cents > 0 for _, _, cents in lines)  # type: ignore
+
+
+def test_level_0_books_each_account_on_both_sides_with_both_kinds_of_money() -> None:
+    seen = set()
+    for seed in range(400):
+        task = draw_task(DOMAIN.tasks, TaskKey(ID, 0, seed))
+        (debit, *_), (credit, *_) = task.hidden["lines"]  # type: ignore
+        seen.add((debit, credit))
+    others = (150, 220, 300, 400, 500, 510, 520, 530)
+    assert seen == {pair for money in (100, 105) for other in others for pair in ((money, other), (other, money))}
+
+
+def test_only_level_0_has_a_bank_account_and_its_story_names_the_money() -> None:
+    for level in range(5):
+        for seed in range(40):
+            prompt = draw_task(DOMAIN.tasks, TaskKey(ID, level, seed)).prompt
+            assert ("Bank" in prompt) == (level == 0)
+            assert level > 0 or ("in cash" in prompt) != ("by bank" in prompt)

@@ -64,6 +64,14 @@ def test_illegal_expressions_earn_nothing(answer: str) -> None:
     assert _judge(_task([2, 3, 5, 25], "62"), answer).reward == 0.0
 
 
+def test_a_careless_pair_near_the_target_earns_nothing() -> None:
+    # 25 +- another comes as near as 28 and 22; the target 31 is 3 from 28: log 4, and only 30 or 32 are nearer
+    task = _task([2, 3, 5, 25], "31", signs="+-")
+    assert _judge(task, "25+3").reward == 0.0
+    assert _judge(task, "25+5").reward == 0.0  # 30, the nearest careless pair itself
+    assert (_judge(task, "25+5+3-2").reward or 0.0) == 1.0
+
+
 def test_closeness_counts_only_beyond_the_effortless_values() -> None:
     # 2, 3, 5, 25: singles, their sum 35, 25+5 and 25*5 = 125; the nearest to 62 is 35, 27 away: log 28
     task = _task([2, 3, 5, 25], "62")
