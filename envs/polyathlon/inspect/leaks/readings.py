@@ -13,6 +13,7 @@ from polyathlon.verify.text import plain
 
 MIN_CHARS = 2
 MIN_ENCODED_CHARS = 4
+ENCODED = ("in hexadecimal", "in base64")
 MIN_DIGITS = 3
 """Digits that a rounded number must keep: with fewer, every text holds it."""
 
@@ -35,6 +36,13 @@ def found_in(shown: str, secret: str) -> str:
         if _stands_in(flat, reading):
             return way
     return "escaped as JSON" if _escaped_in(shown, secret) else ""
+
+
+def encoded_in(shown: str, secret: str) -> str:
+    """Return how `secret` stands in `shown` in hexadecimal or base64, or "" where it does not."""
+    found = {way: reading for way, reading in readings_of(secret).items() if way.startswith(ENCODED)}
+    flat = folded(shown)
+    return next((way for way, reading in found.items() if _stands_in(flat, reading)), "")
 
 
 @functools.lru_cache(maxsize=4096)
