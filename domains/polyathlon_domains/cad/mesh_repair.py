@@ -184,7 +184,7 @@ def _worth_of_patches(task: Task) -> float:
         canonical_json(task.public["mesh"]),
         canonical_json(found["original"]),
         task.content_hash,
-        expect_int(found["parts"]),
+        whole_part(found, "parts"),
         UNIT_MM[expect_text(found["unit"])],
     )
 

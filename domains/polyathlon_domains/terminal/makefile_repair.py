@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Script, Task, Verdict
-from polyathlon.canonical import expect_text
+from polyathlon.canonical import expect_text, parse_json_prefix
+from polyathlon.sandbox.choose import default_room
 from polyathlon.sandbox.protocol import Room
-from polyathlon.toolcall import write_call, write_fenced
+from polyathlon.toolcall import OPEN, write_call, write_fenced
 from polyathlon.verify.key import list_part, map_part, one_of_part
 from polyathlon.verify.text import above
 from polyathlon.workspaces.terminal import open_terminal, read_tree
@@ -30,6 +31,7 @@ from polyathlon_domains.terminal._faults import (
 from polyathlon_domains.terminal._guesses import makefile_shortcuts
 from polyathlon_domains.terminal._makefile import RECIPES, TOOLS, write_makefile
 from polyathlon_domains.terminal._rebuilds import Bench
+from polyathlon_domains.terminal._same_makefile import same_makefile
 
 MAX_MAKEFILE_BYTES = 100_000
 WRITTEN_S = 1_700_000_000
@@ -207,6 +209,29 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether the messages write one Makefile, and nothing else, that make reads as it reads the right one."""
+    project, style, _ = _read(task.hidden)
+    calls = [arguments for action in actions if (arguments := _written(action)) is not None]
+    if len(calls) != 1 or len(actions) != len(calls) + list(actions).count(SUBMIT) or calls[0]["path"] != "Makefile":
+        return False
+    sources, right = read_tree(task.public["files"]), write_makefile(project, style)
+    text = expect_text(calls[0]["text"])
+    return same_makefile(default_room(), sources, right, text, outputs=list(project.needs()))
+
+
+def _written(action: str) -> Mapping[str, Json] | None:
+    """Return the arguments of a call of `write_file` as this domain's attempts write it, or None."""
+    try:
+        value, _ = parse_json_prefix(action, len(OPEN)) if action.startswith(OPEN) else (None, 0)
+    except ValueError:
+        return None
+    call = value if isinstance(value, Mapping) else {}
+    arguments = call.get("arguments")
+    fits = call.get("name") == "write_file" and isinstance(arguments, Mapping) and set(arguments) == {"path", "text"}
+    return arguments if fits and isinstance(arguments, Mapping) else None
+
+
 DOMAIN = Domain(
     tasks=MakefileTasks(),
     open_workspace=open_terminal,
@@ -216,5 +241,6 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
     shortcuts=makefile_shortcuts,
 )

@@ -28,6 +28,18 @@ def texts_of(actions: Sequence[str]) -> tuple[str, ...]:
     return tuple(text for action in actions for text in texts_in(action) if text)
 
 
+def calls_in(action: str) -> tuple[Mapping[str, Json], ...]:
+    """Return the calls, {"name": ..., "arguments": {...}} each, that one message makes or gives as its answer."""
+    found: list[Json] = []
+    for text in (action[action.index(OPEN) + len(OPEN) :],) if OPEN in action else texts_in(action):
+        try:
+            value, _ = parse_json_prefix(text, 0)
+        except ValueError:
+            continue
+        found += value if isinstance(value, list | tuple) else [value]
+    return tuple(call for call in found if isinstance(call, Mapping) and set(call) == {"name", "arguments"})
+
+
 def arguments_of(action: str) -> Mapping[str, Json]:
     """Return the arguments of the call that `action` carries; none where it carries no call."""
     return _arguments(action) if OPEN in action else {}

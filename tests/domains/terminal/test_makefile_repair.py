@@ -7,12 +7,14 @@ from polyathlon import Evidence, Json, Task, TaskKey, Tree, Verdict, draw_task
 from polyathlon.errors import VerifierError
 from polyathlon.inspect.rooms import BareRoom
 from polyathlon.sandbox.choose import default_room
+from polyathlon.toolcall import write_fenced
 from polyathlon.workspaces.terminal import read_tree
 from polyathlon_domains.terminal._build import INDEX, Project, build, rebuilt
 from polyathlon_domains.terminal._faults import LOUD, SILENT, Fault, draw_fault, idle_share, right_after_touch
 from polyathlon_domains.terminal._makefile import TOOLS, write_makefile
 from polyathlon_domains.terminal._rebuilds import Bench
-from polyathlon_domains.terminal.makefile_repair import DOMAIN
+from polyathlon_domains.terminal._same_makefile import same_makefile
+from polyathlon_domains.terminal.makefile_repair import DOMAIN, SUBMIT
 
 ID = "polyathlon/terminal.makefile-repair-v1"
 PROJECT = Project(
@@ -199,3 +201,76 @@ def test_every_level_leaves_something_to_mend_beyond_the_build() -> None:
             kinds = [fault["kind"] for fault in task.hidden["faults"]]  # type: ignore[index, union-attr, call-overload]
             assert set(kinds) & set(LOUD)
             assert set(kinds) & set(SILENT)
+
+
+def test_every_source_counts_not_only_those_whose_share_is_paid() -> None:
+    task = task_with(Fault("extra", "build/t.tbl", "src/b.txt"), touches=("src/a.txt", "data/t.csv"))
+    assert judge(task, write_makefile(PROJECT, "explicit")).passed
+    verdict = judge(task, write_makefile(PROJECT, "explicit", [MISSING]))  # shows when inc/y.inc is touched, alone
+    assert not verdict.passed
+    assert verdict.parts["touches"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("rule", "hasty"),
+    [
+        ("build/t.tbl: data/t.csv | build", "build/t.tbl: data/t.csv"),
+        ("gen/g.inc: conf/g.conf | gen", "gen/g.inc: conf/g.conf"),
+        ("dist/manual.txt: build/b.part | dist", "dist/manual.txt: build/b.part"),
+    ],
+)
+def test_a_rule_that_does_not_wait_for_its_directory_fails_in_parallel(rule: str, hasty: str) -> None:
+    right = write_makefile(PROJECT, "explicit")
+    assert right.count(f"{rule}\n") == 1
+    racing = right.replace(f"{rule}\n", f"{hasty}\n")
+    assert not judge(task_with(MISSING), racing).passed
+    assert not same(right, racing)
+
+
+def same(right: str, other: str) -> bool:
+    files = {path: {"text": text} for path, text in {**TOOLS, **TEXTS}.items()}
+    return same_makefile(default_room(), read_tree(files), right, other, outputs=list(PROJECT.needs()))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("BOOKS := dist/handbook.txt dist/manual.txt", "BOOKS := dist/manual.txt dist/handbook.txt"),
+        (".PHONY: all clean", ".PHONY: clean"),  # no file is called all
+        ("build/a.part: build/b.page build/t.tbl | build", "build/a.part: build/b.page build/t.tbl"),  # it waits
+        ("all: $(GENERATED) $(BOOKS)", "all: $(BOOKS)"),  # build/b.page needs what is generated
+    ],
+)  # fmt: skip
+def test_the_proof_knows_what_changes_nothing(old: str, new: str) -> None:
+    right = write_makefile(PROJECT, "explicit")
+    assert right.count(old) == 1
+    assert same(right, right.replace(old, new))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("all: $(GENERATED) $(BOOKS)", "all: $(GENERATED)"),
+        ("build/a.part: build/b.page build/t.tbl | build", "build/a.part: build/t.tbl build/b.page | build"),
+        ("build/a.part: build/b.page build/t.tbl | build", "build/a.part: build/b.page build/t.tbl build"),
+        (".PHONY: all clean", ".PHONY: all clean build/t.tbl"),
+        (".PHONY: all clean", ".PHONY: all clean\nX := $(shell touch build)"),
+        (".PHONY: all clean", ".PHONY: all clean\n.INTERMEDIATE: build/t.tbl"),
+        ("\trm -rf build dist gen", "\trm -rf build dist"),
+    ],
+)
+def test_the_proof_declines_what_changes_something_or_says_more_than_rules(old: str, new: str) -> None:
+    right = write_makefile(PROJECT, "explicit")
+    assert right.count(old) == 1
+    assert not same(right, right.replace(old, new))
+
+
+@pytest.mark.parametrize("level", [0, 4])
+def test_the_proof_proves_the_right_makefile_and_no_wrong_attempt(level: int) -> None:
+    task = draw_task(DOMAIN.tasks, TaskKey(ID, level, 3))
+    write = next(action for action in DOMAIN.solve(task) if action.find('"write_file"') >= 0)
+    assert DOMAIN.proves_right(task, (write,))
+    assert DOMAIN.proves_right(task, (write, SUBMIT))
+    assert not DOMAIN.proves_right(task, (write, write_fenced("rm Makefile"), SUBMIT))
+    for attempt in (*DOMAIN.distractors(task), *DOMAIN.exploits(task)):
+        assert not DOMAIN.proves_right(task, attempt.actions), attempt.name

@@ -5,17 +5,19 @@ from __future__ import annotations
 import base64
 import gzip
 import itertools
+import json
 import os
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 import numpy as np
 from tests.envs.inspect.planted import SOUND, SumTasks, SumVerifier, gold
 
 from polyathlon import Attempt, Brief, Core, Domain, Evidence, Json, Observation, Script, Task, Tree, Verdict, answering
-from polyathlon.canonical import expect_int, expect_list, expect_text, parse_json
+from polyathlon.canonical import expect_int, expect_list, expect_map, expect_text, parse_json
+from polyathlon.domain import ToolSpec
 from polyathlon.errors import SandboxError
 from polyathlon.sandbox.protocol import Room
 from polyathlon.toolcall import write_call, write_fenced
@@ -23,6 +25,7 @@ from polyathlon.tree import Entry
 from polyathlon.verify.numbers import read_number
 from polyathlon.workspaces.question import QuestionWorkspace
 from polyathlon.workspaces.terminal import TerminalWorkspace, read_tree
+from polyathlon.workspaces.tools import CallsWorkspace
 
 # --- promises -------------------------------------------------------------------------------------------------------
 
@@ -210,6 +213,73 @@ def _after_a_guess(task: Task) -> Script:
 ENCODED = replace(SOUND, tasks=EncodedTasks())
 STYLED = word_domain(StyledTasks())
 TELLING_GUESSES = replace(SOUND, open_workspace=lambda task, room: TellingWorkspace(task), solve=_after_a_guess)
+
+# --- leaks of calls: a request says what stands in them, but for the sum ---------------------------------------------
+
+CALL = "record"
+_NUMBER: Json = {"type": "integer"}
+_RECORD = ToolSpec(
+    CALL,
+    "Keep two numbers and their sum.",
+    {
+        "type": "object",
+        "properties": {"first": _NUMBER, "second": _NUMBER, "sum": _NUMBER},
+        "required": ["first", "second", "sum"],
+    },
+)
+
+
+def _calls(numbers: Sequence[Json], total: int) -> list[Json]:
+    return [{"name": CALL, "arguments": {"first": numbers[0], "second": numbers[1], "sum": total}}]
+
+
+@dataclass(frozen=True)
+class CallTasks(SumTasks):
+    """Asks to record two numbers and their sum. `mark` of the calls and the sum is what is public."""
+
+    mark: Callable[[list[Json], int], Json] = field(default=lambda calls, total: None)
+
+    def draw(self, rng: np.random.Generator, level: int) -> Core:
+        return super().draw(rng, 0)
+
+    def render(self, core: Core, rng: np.random.Generator) -> Brief:
+        numbers, total = expect_list(core["numbers"]), expect_int(core["sum"])
+        calls = _calls(numbers, total)
+        prompt = f"Call record(first, second, sum) for {numbers[0]} and {numbers[1]}."
+        return Brief(prompt, hidden={"sum": total, "calls": calls}, public={"mark": self.mark(calls, total)})
+
+
+@dataclass(frozen=True)
+class CallVerifier:
+    """Passed: the one call."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        got: list[Json] = [{"name": call.name, "arguments": dict(call.arguments)} for call in evidence.ledger]
+        return Verdict.passing() if got == task.hidden["calls"] else Verdict.failing("other calls")
+
+
+def _as_a_call(task: Task) -> Sequence[Attempt]:
+    call = expect_map(expect_list(task.hidden["calls"])[0])
+    return (Attempt("as a call", (write_call(CALL, expect_map(call["arguments"])),)),)
+
+
+SOUND_CALLS = Domain(
+    CallTasks(),
+    lambda task, room: CallsWorkspace([_RECORD]),
+    CallVerifier(),
+    lambda task: answering(json.dumps(task.hidden["calls"], separators=(",", ":"))),
+    alternatives=_as_a_call,
+    equivalents=lambda task: (Attempt("spaced", (json.dumps(task.hidden["calls"], indent=1),)),),
+    distractors=lambda task: tuple(
+        Attempt(f"off by {k}", (json.dumps(_calls([k, k], gold(task))),)) for k in (1, 2, 100)
+    ),
+    exploits=lambda task: (Attempt("no calls", ("[]",)),),
+)
+CALLS_ENCODED = replace(
+    SOUND_CALLS, tasks=CallTasks(lambda calls, _: base64.b64encode(json.dumps(calls).encode()).decode())
+)
+ARGUMENT_ENCODED = replace(SOUND_CALLS, tasks=CallTasks(lambda _, total: str(total).encode().hex()))
+ARGUMENT_BESIDE = replace(SOUND_CALLS, tasks=CallTasks(lambda _, total: f"n {total}"))
 
 # --- a sandbox: sound, and with what is hidden in a cache of it ------------------------------------------------------
 

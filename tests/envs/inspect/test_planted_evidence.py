@@ -40,6 +40,8 @@ FAULTS = {
     "LEAVING_OPEN": "R02",
     "NOISY": "R03",
 }
+TERMINAL = ("SOUND_FILES", "CACHED", "LEAVING_OPEN")
+CALLS = ("SOUND_CALLS", "CALLS_ENCODED", "ARGUMENT_ENCODED", "ARGUMENT_BESIDE")
 FLOORS = {"LONGEST": 0.3}
 
 
@@ -49,9 +51,9 @@ def full_id(name: str) -> str:
 
 def rows() -> str:
     lines = []
-    for name in (*SOUND, *FAULTS):
+    for name in (*SOUND, *FAULTS, *CALLS):
         needs = "needs: [sandbox], " if name in IN_SANDBOX else ""
-        kind = "terminal" if name in ("SOUND_FILES", "CACHED", "LEAVING_OPEN") else "question"
+        kind = "terminal" if name in TERMINAL else "tools" if name in CALLS else "question"
         lines.append(
             f"  - {{id: {full_id(name).split('/')[1]}, load: '{MODULE}:{name}', kind: {kind}, {needs}levels: 2, "
             f"max_turns: {TURNS.get(name, 1)}, floor: {FLOORS.get(name, 0.0)}, weight: 0}}\n"
@@ -94,3 +96,20 @@ def test_no_other_check_complains_about_a_planted_fault(tmp_path: Path, name: st
 @pytest.mark.parametrize("name", SOUND)
 def test_sound_domains_are_gold_in_every_check(tmp_path: Path, name: str) -> None:
     assert looked_at(tmp_path, "all", (name,))[name] == {}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("SOUND_CALLS", ""),
+        ("CALLS_ENCODED", "in base64"),
+        ("ARGUMENT_ENCODED", "in hexadecimal"),
+        ("ARGUMENT_BESIDE", "as it is"),
+    ],
+)
+def test_what_a_request_says_of_a_call_is_no_leak_but_the_call_and_what_it_does_not_say_are(
+    tmp_path: Path, name: str, told: str
+) -> None:
+    found = looked_at(tmp_path, "L01", (name,))[name]
+    assert set(found) == ({"L01"} if told else set())
+    assert found.get("L01", "").find(told) >= 0

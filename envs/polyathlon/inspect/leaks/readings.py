@@ -14,6 +14,7 @@ from polyathlon.verify.text import plain
 
 MIN_CHARS = 2
 MIN_ENCODED_CHARS = 4
+ENCODED = ("in hexadecimal", "in base64")
 MIN_DIGITS = 3
 """Digits that a rounded number must keep: with fewer, every text holds it."""
 _BASE64 = re.compile(
@@ -62,6 +63,13 @@ def _text_of(decode: Callable[[], bytes]) -> str:
     except ValueError:
         return ""
     return text if all(char.isprintable() or char.isspace() for char in text) else ""
+
+
+def encoded_in(shown: str, secret: str) -> str:
+    """Return how `secret` stands in `shown` in hexadecimal or base64, or "" where it does not."""
+    found = {way: reading for way, reading in readings_of(secret).items() if way.startswith(ENCODED)}
+    flat = folded(shown)
+    return next((way for way, reading in found.items() if _stands_in(flat, reading)), "")
 
 
 @functools.lru_cache(maxsize=4096)

@@ -10,14 +10,15 @@ from polyathlon.canonical import Json, canonical_json
 from polyathlon.domain import Task
 from polyathlon.env import DomainEnv
 from polyathlon.inspect.finding import WHOLE, CheckResult, Measure, measured
-from polyathlon.inspect.handed_in import texts_of
+from polyathlon.inspect.handed_in import calls_in, texts_in
 from polyathlon.inspect.intervals import wilson
-from polyathlon.inspect.leaks.readings import found_in
+from polyathlon.inspect.leaks.readings import encoded_in, found_in
 from polyathlon.inspect.play import Stage
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.space.survey import Answered, answered_of, public_text
 from polyathlon.inspect.tally import Tally
 from polyathlon.inspect.walk import NotJudging, harmless_actions, in_episodes, walk
+from polyathlon.toolcall import OPEN
 
 NUM_CONTROLS = 4
 NUM_CONTROLS_OF_HIT = 20
@@ -26,17 +27,26 @@ COMMON = 0.2
 MAX_CHANCE_CHARS = 24
 """A longer text stands in another task by no chance."""
 MAX_SECRET_CHARS = 2_000
+CALLS_JUDGED = "tools"
+"""The kind of workspace in which the calls themselves are judged, not a text that one of them hands in."""
+MIN_PIECE_CHARS = 4
+"""A shorter argument stands beside a prompt by chance."""
 MIN_CASES_FOR_BOUND = 381
 """No hit among so many bounds the rate at 0.01; a smoke test has fewer, and is graded by what it saw."""
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A task, all that is shown of it, and the texts that would solve it."""
+    """A task, all that is shown of it, and the texts that would solve it: `secrets` whole, `pieces` only together.
+
+    `beyond` is what is shown besides the prompt, where there is nothing to look up: the only message ends the episode.
+    """
 
     task: Task
     shown: str
+    beyond: str
     secrets: tuple[str, ...]
+    pieces: tuple[str, ...]
 
 
 def check_shown(stage: Stage) -> CheckResult:
@@ -75,12 +85,54 @@ def _num_asked(stage: Stage) -> int:
 
 
 def _told(stage: Stage, env: DomainEnv, one: Answered, *, ask: bool) -> Told:
-    shown = [one.task.prompt, public_text(one.task.public)]
+    row = stage.subject.entry.row
+    beyond = [public_text(one.task.public)]
     if ask:
-        shown += replies(env, one.task, stage.subject.entry.row.max_turns)
-    others = [text for attempt in stage.subject.domain.alternatives(one.task) for text in texts_of(attempt.actions)]
-    secrets = [text[:MAX_SECRET_CHARS] for text in (*one.texts, *others, *_dumps(one.task.hidden))]
-    return Told(one.task, "\n".join(shown), tuple(dict.fromkeys(secrets)))
+        beyond += replies(env, one.task, row.max_turns)
+    ways = (one.actions, *(attempt.actions for attempt in stage.subject.domain.alternatives(one.task)))
+    whole, pieces = secrets_of(
+        [action for actions in ways for action in actions], calls_judged=row.kind == CALLS_JUDGED
+    )
+    secrets = tuple(dict.fromkeys(text[:MAX_SECRET_CHARS] for text in (*whole, *_dumps(one.task.hidden))))
+    beside = "\n".join(beyond)
+    return Told(one.task, f"{one.task.prompt}\n{beside}", beside if row.max_turns == 1 else "", secrets, pieces)
+
+
+def secrets_of(actions: Sequence[str], *, calls_judged: bool) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return (texts each of which would be an answer, texts of which it is put together) of what `actions` hand in.
+
+    A text given to a tool is an answer by itself. Where it is calls that are judged, a request says what is to stand in
+    them: the call is the answer, in any layout of its JSON, and its arguments are pieces.
+    """
+    whole: list[str] = []
+    pieces: list[str] = []
+    for action in actions:
+        calls = calls_in(action) if calls_judged else ()
+        whole += [text for text in texts_in(action) if text and not (calls and OPEN in action)]
+        if calls:
+            whole += [*layouts([*calls]), *(text for call in calls for text in layouts(call))]
+        pieces += [text for call in calls for text in _texts(call["arguments"])]
+    return tuple(dict.fromkeys(whole)), tuple(dict.fromkeys(pieces))
+
+
+def layouts(value: Json) -> tuple[str, ...]:
+    """Return `value` as JSON in the layouts in which it is usually written."""
+    return (
+        json.dumps(value, separators=(",", ":")),
+        json.dumps(value),
+        canonical_json(value),
+        json.dumps(value, ensure_ascii=False),
+        json.dumps(value, indent=2),
+    )
+
+
+def _texts(value: Json) -> list[str]:
+    """Return the texts and numbers inside `value`, names aside."""
+    if isinstance(value, Mapping):
+        return [text for inner in value.values() for text in _texts(inner)]
+    if isinstance(value, list | tuple):
+        return [text for inner in value for text in _texts(inner)]
+    return [] if value is None or isinstance(value, bool) else [str(value)]
 
 
 def replies(env: DomainEnv, task: Task, max_turns: int) -> list[str]:
@@ -97,9 +149,22 @@ def _lift(told: Sequence[Told], place: int) -> tuple[float, str]:
     mine = told[place]
     found = ((secret, found_in(mine.shown, secret)) for secret in mine.secrets)
     hit = next(((secret, way) for secret, way in found if way and not _is_common(told, place, secret)), None)
+    hit = hit or _piece_told(told, place)
     after = [(place + step) % len(told) for step in range(1, min(NUM_CONTROLS, len(told) - 1) + 1)]
     chance = sum(_shows_other(told, place, other) for other in after) / len(after) if after else 0.0
     return (hit is not None) - chance, f"{hit[0][:60]!r} {hit[1]}" if hit else ""
+
+
+def _piece_told(told: Sequence[Told], place: int) -> tuple[str, str] | None:
+    """Return a piece of the answer that no request would say, and how it is shown: in code, or beside the prompt."""
+    mine = told[place]
+    for piece in mine.pieces:
+        way = encoded_in(mine.shown, piece)
+        if not way and len(piece) >= MIN_PIECE_CHARS and not found_in(mine.task.prompt, piece):
+            way = found_in(mine.beyond, piece)
+        if way and not _is_common(told, place, piece):
+            return piece, way
+    return None
 
 
 def _is_common(told: Sequence[Told], place: int, secret: str) -> bool:
