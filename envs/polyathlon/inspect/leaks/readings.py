@@ -6,7 +6,7 @@ import base64
 import functools
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
 
 from polyathlon.verify.numbers import read_number
@@ -14,13 +14,14 @@ from polyathlon.verify.text import plain
 
 MIN_CHARS = 2
 MIN_ENCODED_CHARS = 4
+MIN_DECODED_CHARS = 3
 ENCODED = ("in hexadecimal", "in base64")
 MIN_DIGITS = 3
 """Digits that a rounded number must keep: with fewer, every text holds it."""
-_BASE64 = re.compile(
-    r"(?<![A-Za-z0-9+/])(?:[A-Za-z0-9+/]{4})+(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?(?![A-Za-z0-9+/=])"
-)
-_HEXADECIMAL = re.compile(r"(?<![0-9A-Za-z])(?:[0-9a-fA-F]{2}){4,}(?![0-9A-Za-z])")
+
+_BASE64_RUN = re.compile(r"[A-Za-z0-9+/_-]{6,4000}")
+_HEX_RUN = re.compile(r"[0-9A-Fa-f]{6,4000}")
+_URL_SAFE = str.maketrans("-_", "+/")
 
 
 @functools.lru_cache(maxsize=512)
@@ -38,38 +39,35 @@ def found_in(shown: str, secret: str) -> str:
         return ""
     flat = folded(shown)
     for way, reading in readings_of(secret).items():
-        if _stands_in(flat, reading):
+        if not way.startswith(ENCODED) and _stands_in(flat, reading):
             return way
-    if _escaped_in(shown, secret):
-        return "escaped as JSON"
-    return next((way for way, text in _decoded(shown) if _stands_in(text, plain(secret))), "")
-
-
-@functools.lru_cache(maxsize=512)
-def _decoded(shown: str) -> tuple[tuple[str, str], ...]:
-    """Return what the runs of base64 and of hexadecimal in `shown` say, where that is text; folded."""
-    found: dict[str, list[str]] = {"within base64": [], "within hexadecimal": []}
-    for run in _BASE64.findall(shown):
-        found["within base64"].append(_text_of(functools.partial(base64.b64decode, run, validate=True)))
-    for run in _HEXADECIMAL.findall(shown):
-        found["within hexadecimal"].append(_text_of(functools.partial(bytes.fromhex, run)))
-    return tuple((way, plain("\n".join(filter(None, texts)))) for way, texts in found.items() if any(texts))
-
-
-def _text_of(decode: Callable[[], bytes]) -> str:
-    """Return what `decode` gives as text; an empty string where it is none: most words are base64 of some bytes."""
-    try:
-        text = decode().decode("ascii")
-    except ValueError:
-        return ""
-    return text if all(char.isprintable() or char.isspace() for char in text) else ""
+    return "escaped as JSON" if _escaped_in(shown, secret) else encoded_in(shown, secret)
 
 
 def encoded_in(shown: str, secret: str) -> str:
     """Return how `secret` stands in `shown` in hexadecimal or base64, or "" where it does not."""
-    found = {way: reading for way, reading in readings_of(secret).items() if way.startswith(ENCODED)}
-    flat = folded(shown)
-    return next((way for way, reading in found.items() if _stands_in(flat, reading)), "")
+    flat, plain_secret = folded(shown), plain(secret)
+    for way, reading in readings_of(secret).items():
+        if way.startswith(ENCODED) and flat.find(reading) >= 0:  # in the middle of a longer code, too
+            return way
+    told = len(plain_secret) >= MIN_DECODED_CHARS and _stands_in(folded(unwrapped(shown)), plain_secret)
+    return "in base64 or hexadecimal, among other things" if told else ""
+
+
+@functools.lru_cache(maxsize=512)
+def unwrapped(shown: str) -> str:
+    """Return what stretches of `shown` that look like base64 or hexadecimal say, a line each, where that is text."""
+    found: list[bytes] = []
+    for run in _BASE64_RUN.findall(shown):
+        for start in range(4):  # a letter before the code shifts it
+            code = run[start:].translate(_URL_SAFE)
+            found.append(base64.b64decode(code[: len(code) // 4 * 4]))
+            if len(code) % 4 > 1:
+                found.append(base64.b64decode(code + "=" * (-len(code) % 4)))
+    for run in _HEX_RUN.findall(shown):
+        found += [bytes.fromhex(run[start : start + (len(run) - start) // 2 * 2]) for start in range(2)]
+    texts = [data.decode("ascii") for data in found if data.isascii()]
+    return "\n".join(dict.fromkeys(text for text in texts if text.isprintable()))
 
 
 @functools.lru_cache(maxsize=4096)
