@@ -11,22 +11,27 @@ The rungs, each a mean reward or a chance of passing, in [0, 1]:
   for difficulty, as no model is asked here.
 
 The score of a level is the mean of its rungs. What only the reference solves is what is left above it.
+
+Two levels are told apart by what was played (the first three rungs together) where it differs beyond its interval, or
+by slips where one has twice the other's: the three chances above are round numbers, and orders of effort that hang on
+them are none. What nobody tells apart is a tie, and no evidence of disorder.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 import statistics
 import zlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from polyathlon.drawing import TaskKey
 from polyathlon.inspect.finding import WHOLE, CheckResult, measured
-from polyathlon.inspect.intervals import Z_95
+from polyathlon.inspect.grade import Grade
 from polyathlon.inspect.play import Stage
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.space.survey import Answered, answered_of, public_text
@@ -36,13 +41,17 @@ from polyathlon.seeding import child
 MISREAD, MISWRITTEN, LOST_THREAD = 1 / 5_000, 1 / 100, 1 / 20
 NUM_PLAYED, NUM_SANDBOX_PLAYED = 16, 2
 NUM_TRIES, NUM_SANDBOX_TRIES = 8, 2
-REVERSED_CAP = -0.85
-"""The best correlation that counts where two neighbours are reversed beyond their intervals: below gold."""
+MIN_RATIO = 2.0
+"""How many times the slips of one level those of another must be, to tell the two apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rungs:
-    """What each solver of the ladder reaches at one level. `spread` is the standard error of the score."""
+    """What each solver of the ladder reaches at one level.
+
+    `spread` is the standard error of what was played, blind + shortcut + search; `slips` is the mean number expected;
+    `slipping_error` is the standard error of `slipping`.
+    """
 
     level: int
     blind: float
@@ -50,82 +59,123 @@ class Rungs:
     search: float
     slipping: float
     spread: float
+    slips: float
+    slipping_error: float
 
     @property
     def score(self) -> float:
         """The mean of the rungs: higher is easier."""
         return (self.blind + self.shortcut + self.search + self.slipping) / 4
 
+    @property
+    def error(self) -> float:
+        """The standard error of the score."""
+        return math.hypot(self.spread, self.slipping_error) / 4
+
+    @property
+    def played(self) -> float:
+        """What the played rungs reach together."""
+        return self.blind + self.shortcut + self.search
+
 
 def check_ladder(stage: Stage) -> CheckResult:
-    """Q01: the rank correlation of level and score, and the strata: what each rung reaches at each level."""
+    """Q01: of the pairs of levels that the ladder tells apart, the share in order against that out of order.
+
+    -1: each is in order. Where it tells none apart, the ends decide: a last level that is not below the first beyond
+    sampling may be the same, and is silver; else the ladder is too coarse to say anything, and the rule does not apply.
+    """
     num_levels = stage.subject.entry.row.levels
     if num_levels < 2:
         return CheckResult("Q01", not_applicable="there is one level")
-    tally = Tally("Q01", num_levels)
     levels = [_rungs(stage, level, answered) for level, answered in enumerate(answered_of(stage)) if answered]
     if len(levels) < num_levels:
         return CheckResult("Q01")
-    scores = [rungs.score for rungs in levels]
-    value = spearman(range(num_levels), scores)
-    reversed_at = [k for k in range(1, num_levels) if _is_reversed(levels[k - 1], levels[k])]
-    if reversed_at:
-        value = max(value, REVERSED_CAP)
-    if value > RULES["Q01"].gold:
-        shown = ", ".join(f"{score:.3f}" for score in scores)
-        text = f"levels do not get harder in order: scores {shown} from level 0 on, rank correlation {value:.2f}."
-        where = f" Level {reversed_at[0]} is easier than the one before it." if reversed_at else ""
-        tally.fault(reversed_at[0] if reversed_at else 0, 0, f"{text}{where} Reorder the levels, or deepen them.")
     numbers = {
         f"{rung}_{rungs.level}": getattr(rungs, rung)
         for rungs in levels
         for rung in ("blind", "shortcut", "search", "slipping", "score")
     }
+    pairs = [*itertools.combinations(levels, 2)]
+    z = z_of_many(len(pairs))
+    told = {(one.level, other.level): order_of(one, other, z) for one, other in pairs}
+    told = {pair: order for pair, order in told.items() if order}
     cases = sum(map(len, answered_of(stage)))
-    return tally.result((measured(RULES["Q01"], WHOLE, value, cases),), numbers)
+    scores = ", ".join(f"{rungs.score:.3f}" for rungs in levels)
+    tally = Tally("Q01", num_levels)
+    if told:
+        for low, high in (pair for pair, order in told.items() if order > 0):
+            text = f"levels do not get harder in order: level {high} is easier than level {low}; scores {scores}."
+            tally.fault(high, 0, f"{text} Reorder the levels, or deepen them.")
+        value = sum(told.values()) / len(told)
+        return tally.result((measured(RULES["Q01"], WHOLE, value, cases),), numbers)
+    if is_below(levels[0], levels[-1], z):
+        text = (
+            f"no rung of the ladder tells levels apart (scores {scores}): whether they get harder, only a model can say"
+        )
+        return CheckResult("Q01", numbers=numbers, not_applicable=text)
+    text = f"nothing tells the last level from the first: scores {scores}. Deepen the levels."
+    tally.fault(num_levels - 1, 0, text)
+    return tally.result((replace(measured(RULES["Q01"], WHOLE, 0.0, cases), grade=Grade.SILVER),), numbers)
 
 
-def spearman(one: Sequence[float], other: Sequence[float]) -> float:
-    """Return the rank correlation of two sequences of the same length, ties sharing their rank; 0 where all tie."""
-    left, right = _ranks(one), _ranks(other)
-    left, right = left - left.mean(), right - right.mean()
-    size = math.sqrt(float((left * left).sum() * (right * right).sum()))
-    return float((left * right).sum()) / size if size else 0.0
+def z_of_many(num_pairs: int) -> float:
+    """Return how many standard errors apart is beyond chance at 5% over all of `num_pairs` comparisons (Bonferroni)."""
+    return statistics.NormalDist().inv_cdf(1.0 - 0.025 / num_pairs)
 
 
-def _ranks(values: Sequence[float]) -> np.ndarray:
-    return np.array([sum(v < x for v in values) + (sum(v == x for v in values) - 1) / 2 for x in values], dtype=float)
+def order_of(low: Rungs, high: Rungs, z: float) -> int:
+    """Return -1 where the ladder finds `high` the harder level, 1 where the easier one, 0 where it does not tell."""
+    found = {_by_play(low, high, z), _by_effort(low, high)} - {0}
+    return found.pop() if len(found) == 1 else 0
 
 
-def _is_reversed(easier: Rungs, harder: Rungs) -> bool:
-    return harder.score - easier.score > Z_95 * math.hypot(easier.spread, harder.spread)
+def is_below(low: Rungs, high: Rungs, z: float) -> bool:
+    """Whether `high` has a lower score than `low`, beyond sampling."""
+    return low.score - high.score > z * math.hypot(low.error, high.error)
+
+
+def _by_play(low: Rungs, high: Rungs, z: float) -> int:
+    gap = high.played - low.played
+    return 0 if abs(gap) <= z * math.hypot(low.spread, high.spread) else 1 if gap > 0 else -1
+
+
+def _by_effort(low: Rungs, high: Rungs) -> int:
+    if high.slips >= MIN_RATIO * low.slips:
+        return -1
+    return 1 if low.slips >= MIN_RATIO * high.slips else 0
 
 
 def _rungs(stage: Stage, level: int, answered: Sequence[Answered]) -> Rungs:
     subject = stage.subject
     keys = [key for key in subject.task_keys(_num_played(stage)) if key.level == level]
     blind = [_earned(stage, key, _another(answered, key)) for key in keys]
-    shortcut = max((statistics.fmean(found) for found in _shortcuts(stage, keys).values()), default=0.0)
+    shortcut = max(_shortcuts(stage, keys).values(), key=statistics.fmean, default=[0.0])
     search = [max([0.0, *(_earned(stage, key, guess) for guess in _guesses(stage, answered, key))]) for key in keys]
-    slipping = [chance_of_slipping_through(one) for one in answered]
-    spreads = [statistics.pstdev(found) / math.sqrt(len(found)) for found in (blind, search, slipping)]
+    slips = [expected_slips(one) for one in answered]
+    chances = [math.exp(-each) for each in slips]
     return Rungs(
         level,
-        statistics.fmean(blind),
-        shortcut,
-        statistics.fmean(search),
-        statistics.fmean(slipping),
-        math.hypot(*spreads) / 4,
+        blind=statistics.fmean(blind),
+        shortcut=statistics.fmean(shortcut),
+        search=statistics.fmean(search),
+        slipping=statistics.fmean(chances),
+        spread=math.hypot(*map(_error, (blind, shortcut, search))),
+        slips=statistics.fmean(slips),
+        slipping_error=_error(chances),
     )
 
 
-def chance_of_slipping_through(one: Answered) -> float:
-    """Return the chance that a solver who knows the solution reads, writes and keeps the thread without a slip."""
+def _error(found: Sequence[float]) -> float:
+    """Return the standard error of a mean."""
+    return statistics.pstdev(found) / math.sqrt(len(found))
+
+
+def expected_slips(one: Answered) -> float:
+    """Return how often a solver who knows the solution misreads, miswrites or loses the thread, on average."""
     shown = f"{one.task.prompt}\n{public_text(one.task.public)}".encode("utf-8", "surrogatepass")
     read = _packed(shown)
     written = max(0, _packed(shown[-30_000:] + one.whole.encode("utf-8", "surrogatepass")) - _packed(shown[-30_000:]))
-    slips = MISREAD * read + MISWRITTEN * written + LOST_THREAD * (len(one.actions) - 1)
-    return math.exp(-slips)
+    return MISREAD * read + MISWRITTEN * written + LOST_THREAD * (len(one.actions) - 1)
 
 
 def _packed(data: bytes) -> int:

@@ -150,7 +150,7 @@ RULES: dict[str, Rule] = {
         Rule(
             "Q01",
             "levels get harder",
-            "rank correlation of level and ladder score",
+            "pairs of levels out of order less those in order, of those told apart",
             "low",
             -0.9,
             -0.7,
