@@ -32,6 +32,7 @@ import numpy as np
 from polyathlon.drawing import TaskKey
 from polyathlon.inspect.finding import WHOLE, CheckResult, measured
 from polyathlon.inspect.grade import Grade
+from polyathlon.inspect.intervals import Z_95
 from polyathlon.inspect.play import Stage
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.space.survey import Answered, answered_of, public_text
@@ -39,6 +40,7 @@ from polyathlon.inspect.tally import Tally
 from polyathlon.seeding import child
 
 MISREAD, MISWRITTEN, LOST_THREAD = 1 / 5_000, 1 / 100, 1 / 20
+MAX_KNOWN_BYTES = 30_000
 NUM_PLAYED, NUM_SANDBOX_PLAYED = 16, 2
 NUM_TRIES, NUM_SANDBOX_TRIES = 8, 2
 MIN_RATIO = 2.0
@@ -81,8 +83,8 @@ class Rungs:
 def check_ladder(stage: Stage) -> CheckResult:
     """Q01: of the pairs of levels that the ladder tells apart, the share in order against that out of order.
 
-    -1: each is in order. Where it tells none apart, the ends decide: a last level that is not below the first beyond
-    sampling may be the same, and is silver; else the ladder is too coarse to say anything, and the rule does not apply.
+    -1: each is in order. Where it tells none apart, the ends decide, beyond sampling: a last level above the first is
+    out of order, one that may be the same is silver, and one below it leaves the question to a model: not applicable.
     """
     num_levels = stage.subject.entry.row.levels
     if num_levels < 2:
@@ -108,14 +110,14 @@ def check_ladder(stage: Stage) -> CheckResult:
             tally.fault(high, 0, f"{text} Reorder the levels, or deepen them.")
         value = sum(told.values()) / len(told)
         return tally.result((measured(RULES["Q01"], WHOLE, value, cases),), numbers)
-    if is_below(levels[0], levels[-1], z):
-        text = (
-            f"no rung of the ladder tells levels apart (scores {scores}): whether they get harder, only a model can say"
-        )
+    end = order_of_ends(levels[0], levels[-1])
+    if end < 0:
+        text = f"no rung tells levels apart (scores {scores}): whether they get harder, only a model can say"
         return CheckResult("Q01", numbers=numbers, not_applicable=text)
-    text = f"nothing tells the last level from the first: scores {scores}. Deepen the levels."
-    tally.fault(num_levels - 1, 0, text)
-    return tally.result((replace(measured(RULES["Q01"], WHOLE, 0.0, cases), grade=Grade.SILVER),), numbers)
+    found = "is easier than" if end else "may be the same as"
+    tally.fault(num_levels - 1, 0, f"the last level {found} the first: scores {scores}. Reorder or deepen the levels.")
+    whole = measured(RULES["Q01"], WHOLE, float(end), cases)
+    return tally.result((whole if end else replace(whole, grade=Grade.SILVER),), numbers)
 
 
 def z_of_many(num_pairs: int) -> float:
@@ -129,9 +131,10 @@ def order_of(low: Rungs, high: Rungs, z: float) -> int:
     return found.pop() if len(found) == 1 else 0
 
 
-def is_below(low: Rungs, high: Rungs, z: float) -> bool:
-    """Whether `high` has a lower score than `low`, beyond sampling."""
-    return low.score - high.score > z * math.hypot(low.error, high.error)
+def order_of_ends(first: Rungs, last: Rungs) -> int:
+    """Return -1 where the last level's score is below the first's beyond sampling, 1 where above, 0 where neither."""
+    gap = last.score - first.score
+    return 0 if abs(gap) <= Z_95 * math.hypot(first.error, last.error) else 1 if gap > 0 else -1
 
 
 def _by_play(low: Rungs, high: Rungs, z: float) -> int:
@@ -174,12 +177,17 @@ def expected_slips(one: Answered) -> float:
     """Return how often a solver who knows the solution misreads, miswrites or loses the thread, on average."""
     shown = f"{one.task.prompt}\n{public_text(one.task.public)}".encode("utf-8", "surrogatepass")
     read = _packed(shown)
-    written = max(0, _packed(shown[-30_000:] + one.whole.encode("utf-8", "surrogatepass")) - _packed(shown[-30_000:]))
+    written = _packed(one.whole.encode("utf-8", "surrogatepass"), known=shown[-MAX_KNOWN_BYTES:])
     return MISREAD * read + MISWRITTEN * written + LOST_THREAD * (len(one.actions) - 1)
 
 
-def _packed(data: bytes) -> int:
-    return len(zlib.compress(data, 9))
+def _packed(data: bytes, *, known: bytes = b"") -> int:
+    """Return how many bytes of `data` are left once what it repeats of itself, and of `known`, is taken out.
+
+    The codes are fixed ones: those that fit a short text best change by bytes with a letter, and tell nothing.
+    """
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS, 9, zlib.Z_FIXED, known)
+    return len(packer.compress(data) + packer.flush())
 
 
 def _another(answered: Sequence[Answered], key: TaskKey) -> tuple[str, ...]:
