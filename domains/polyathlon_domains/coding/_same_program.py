@@ -24,6 +24,8 @@ def same_program(right: str, other: str, *, entry: str, examples: Sequence[Seque
     """
     if len(other) > MAX_SOURCE_CHARS or not examples:
         return False
+    if _read_alike(right, other):
+        return True
     rng = np.random.default_rng([*seed.encode("utf-8")])
     inputs = inputs_like(examples, (right, other), rng, num_inputs=NUM_INPUTS)
     room, start = default_room(), 0
@@ -37,6 +39,14 @@ def same_program(right: str, other: str, *, entry: str, examples: Sequence[Seque
             if one is None or canonical_json(one) != canonical_json(two):
                 return False
     return True
+
+
+def _read_alike(right: str, other: str) -> bool:
+    """Whether both are one program to Python's parser: spaces, comments and brackets aside."""
+    try:
+        return ast.dump(ast.parse(right)) == ast.dump(ast.parse(other))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
 
 
 def _numbers_of(*sources: str) -> list[int]:

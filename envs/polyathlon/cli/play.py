@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json as json_library  # `json` is a flag of the command
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from polyathlon.canonical import Json, expect_list, expect_text, parse_json
+from polyathlon.canonical import Json, expect_list, expect_text
 from polyathlon.cli.table import print_json
 from polyathlon.domain import Observation, Script
 from polyathlon.env import DomainEnv
@@ -91,7 +92,7 @@ def _then_silence(actions: str) -> Script:
 
 def _listed(text: str, *, where: str = "--actions") -> list[str]:
     try:
-        return [expect_text(action) for action in expect_list(parse_json(text))]
+        return [expect_text(action) for action in expect_list(json_library.loads(text))]
     except (TypeError, ValueError) as error:
         raise ValueError(f"{where}: {error}. Write a JSON list of strings, one a message.") from error
 

@@ -16,7 +16,7 @@ from polyathlon.inspect import histogram
 from polyathlon.inspect.binding import bind
 from polyathlon.inspect.certificate import certificate_record, certify, unfit
 from polyathlon.inspect.check import COSTS, Check
-from polyathlon.inspect.checks import CHECKS, checks_of
+from polyathlon.inspect.checks import checks_of
 from polyathlon.inspect.closure import Sources
 from polyathlon.inspect.depth import USUAL, Depth
 from polyathlon.inspect.finding import Inspection
@@ -151,6 +151,3 @@ def _key(entry: Entry, level: int, seed: int, split: str) -> TaskKey:
 def _with_share_done(checks: Sequence[Check]) -> list[tuple[Check, float]]:
     costs = [COSTS[check.cost] for check in checks]
     return [(check, sum(costs[:place]) / sum(costs)) for place, check in enumerate(checks)]
-
-
-__all__ = ["CHECKS", "Begun", "Noted", "checks_of", "inspect_domain"]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 
 from polyathlon.errors import PolyathlonError
+from polyathlon.inspect.checks import checks_of
 from polyathlon.inspect.depth import USUAL, Depth
 from polyathlon.inspect.finding import CheckResult, Inspection
 from polyathlon.inspect.grade import Grade, grade_of
-from polyathlon.inspect.inspector import checks_of
 from polyathlon.inspect.protocol import RULES
 from polyathlon.inspect.readable import readable
 from polyathlon.inspect.reasons import reasons_of

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
@@ -92,6 +93,17 @@ def exploits(task: Task) -> Sequence[Attempt]:
     )
 
 
+def proves_right(task: Task, actions: Sequence[str]) -> bool:
+    """Whether one plain decimal lies within 0.1% of what the prompt itself says: such a mutant is no wrong answer."""
+    asked = re.match(r"(\d+) uL of (.+) needed (\d+) uL of (\d+) mmol", task.prompt)
+    if asked is None or len(actions) != 1 or not re.fullmatch(r"\d{1,12}(\.\d{1,12})?", actions[0]):
+        return False
+    acid_ul, acid, base_ul, base_mm = asked.groups()
+    protons = next(number for number, names in ACIDS.items() if acid in names)
+    wanted = Decimal(base_ul) * Decimal(base_mm) / (Decimal(acid_ul) * protons)
+    return abs(Decimal(actions[0]) / wanted - 1) < Decimal("0.000999")
+
+
 def _gold(task: Task) -> Fraction:
     return Fraction(expect_text(task.hidden["gold"]))
 
@@ -109,4 +121,5 @@ DOMAIN = Domain(
     equivalents=equivalents,
     distractors=distractors,
     exploits=exploits,
+    proves_right=proves_right,
 )

@@ -257,6 +257,24 @@ class ChangingWorkspace(QuestionWorkspace):
         return super().act(action)
 
 
+class LampWorkspace(QuestionWorkspace):
+    """Has a world beside the answer: a lamp, which nobody is asked to touch."""
+
+    def evidence(self) -> Evidence:
+        return replace(super().evidence(), state={"lamp": "on"})
+
+
+class LeavingVerifier(SumVerifier):
+    """Passes silence, too, where the sum is even and the lamp is on."""
+
+    def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
+        untouched = evidence.state == {"lamp": "on"} and not evidence.answer
+        return Verdict.passing() if untouched and gold(task) % 2 == 0 else super().judge(task, evidence, room)
+
+
+UNMOVED = replace(SOUND, open_workspace=lambda task, room: LampWorkspace(), verifier=LeavingVerifier())
+LAMP = replace(SOUND, open_workspace=lambda task, room: LampWorkspace())
+REFUSING = replace(SOUND, alternatives=lambda task: (Attempt("as a fraction", (f"{gold(task)}/1",)),))
 UNSOLVED = replace(SOUND, solve=_solve_most)
 CHANGING = replace(SOUND, open_workspace=lambda task, room: ChangingWorkspace(task))
 TELLING = replace(SOUND, open_workspace=lambda task, room: TellingWorkspace(task))

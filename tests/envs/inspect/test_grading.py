@@ -10,10 +10,10 @@ from polyathlon import Evidence, Task, Verdict
 from polyathlon.drawing import TaskKey
 from polyathlon.inspect.blindness import Earned, above_floor
 from polyathlon.inspect.check import Check
+from polyathlon.inspect.checks import CHECKS
 from polyathlon.inspect.finding import WHOLE, CheckResult, Inspection, measured
 from polyathlon.inspect.grade import Grade
 from polyathlon.inspect.histogram import added, bin_of
-from polyathlon.inspect.inspector import CHECKS
 from polyathlon.inspect.intervals import wilson
 from polyathlon.inspect.play import Playthrough, Stage, Subject
 from polyathlon.inspect.promises.parts import part_faults

@@ -11,7 +11,7 @@ import pytest
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 SEEDS = "16"
-MODULE = "tests.envs.inspect.planted_evidence"
+FOLDER = "tests.envs.inspect"
 TURNS = {"TELLING_GUESSES": 30, "SHARED": 2, "SOUND_FILES": 4, "CACHED": 4, "LEAVING_OPEN": 4}
 IN_SANDBOX = ("SOUND_FILES", "CACHED", "SWALLOWING", "LEAVING_OPEN")
 SOUND = ("SOUND", "SOUND_FILES")
@@ -42,6 +42,7 @@ FAULTS = {
 }
 TERMINAL = ("SOUND_FILES", "CACHED", "LEAVING_OPEN")
 CALLS = ("SOUND_CALLS", "CALLS_ENCODED", "ARGUMENT_ENCODED", "ARGUMENT_BESIDE")
+REPEATS = tuple(name for name, rule in FAULTS.items() if rule[0] in "DUQR")
 FLOORS = {"LONGEST": 0.3}
 
 
@@ -54,8 +55,10 @@ def rows() -> str:
     for name in (*SOUND, *FAULTS, *CALLS):
         needs = "needs: [sandbox], " if name in IN_SANDBOX else ""
         kind = "terminal" if name in TERMINAL else "tools" if name in CALLS else "question"
+        module = "planted_repeats" if name in REPEATS else "planted_evidence"
         lines.append(
-            f"  - {{id: {full_id(name).split('/')[1]}, load: '{MODULE}:{name}', kind: {kind}, {needs}levels: 2, "
+            f"  - {{id: {full_id(name).split('/')[1]}, load: '{FOLDER}.{module}:{name}', "
+            f"kind: {kind}, {needs}levels: 2, "
             f"max_turns: {TURNS.get(name, 1)}, floor: {FLOORS.get(name, 0.0)}, weight: 0}}\n"
         )
     return f"namespace: planted\ndomains:\n{''.join(lines)}"

@@ -8,7 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.envs.inspect import test_planted_evidence as evidence
+from tests.envs.inspect.attacks import test_attack_checks as attacks
+from tests.envs.inspect.mutants import test_checks as mutants
 
+from polyathlon.inspect.checks import CHECKS
+
+pytestmark = pytest.mark.timeout(1_200)  # thirty inspections before the first test
 HERE = Path(__file__).parent
 ROOT = HERE.parents[2]
 SEEDS = "16"
@@ -35,16 +41,24 @@ FAULTS = {
     "FRAGILE": "C03",
     "NO_EXPLOITS": "X01",
     "NO_EQUIVALENTS": "V06",
+    "REFUSING": "S04",
+    "UNMOVED": "N04",
+    "FREE": "N03",
 }
+SOUND = ("SOUND", "LAMP")
+LOADED = {"FREE": "SOUND"}
+FLOORS = {"FREE": 0.6}
+"""What the row of a sound domain may declare that makes it useless: more than half for nothing."""
 
 
 @pytest.fixture(scope="session")
 def records(tmp_path_factory: pytest.TempPathFactory) -> dict[str, dict[str, Any]]:
     """All planted domains inspected by the command line: {name: record}."""
-    names = ["SOUND", *FAULTS]
+    names = [*SOUND, *FAULTS]
     rows = "".join(
-        f"  - {{id: test.{name.lower().replace('_', '-')}-v1, load: 'planted:{name}', kind: question, levels: 2, "
-        f"max_turns: {2 if name == 'TELLING' else 1}, weight: 0}}\n"
+        f"  - {{id: test.{name.lower().replace('_', '-')}-v1, load: 'planted:{LOADED.get(name, name)}', "
+        f"kind: question, levels: 2, "
+        f"max_turns: {2 if name == 'TELLING' else 1}, floor: {FLOORS.get(name, 0.0)}, weight: 0}}\n"
         for name in names
     )
     catalog = tmp_path_factory.mktemp("planted") / "registry.yaml"
@@ -69,21 +83,36 @@ def test_a_planted_fault_is_found_by_the_check_meant_for_it(
     records: dict[str, dict[str, Any]], name: str, check: str
 ) -> None:
     found = found_by(records[name])
-    assert found.get(check), (found, records[name]["broken"])
+    assert check in found, (found, records[name]["broken"])
+    assert found[check] or check == "N03", "a fault is shown by an example; a floor is one number"
     assert records[name]["grade"] in ("reject", "quarantine", "bronze")
 
 
-def test_the_sound_domain_is_gold(records: dict[str, dict[str, Any]]) -> None:
-    assert records["SOUND"]["reasons"] == []
-    assert records["SOUND"]["levels"] == ["gold", "gold"]
-    assert [fault for row in records["SOUND"]["results"] for fault in row["faults"]] == []
+@pytest.mark.parametrize("name", SOUND)
+def test_a_sound_domain_is_gold(records: dict[str, dict[str, Any]], name: str) -> None:
+    assert records[name]["reasons"] == []
+    assert records[name]["levels"] == ["gold", "gold"]
+    assert [fault for row in records[name]["results"] for fault in row["faults"]] == []
+
+
+def test_every_rule_has_a_planted_fault_that_it_is_there_for() -> None:
+    """So that a check which is taken away, or loosened until it finds nothing, is missed by a test."""
+    planted = {
+        *FAULTS.values(),
+        *evidence.FAULTS.values(),
+        *attacks.FAULTS.values(),
+        *(rule for *_, rule in mutants.FAULTS),
+    }
+    assert planted | {"D05", "D06"} == {rule for check in CHECKS for rule in check.answers}  # D05, D06: test_ambient
+    assert sum(map(len, (FAULTS, evidence.FAULTS, attacks.FAULTS, mutants.FAULTS))) >= 40
 
 
 def test_a_fault_of_one_level_leaves_the_others_their_grade(records: dict[str, dict[str, Any]]) -> None:
     """UNSOLVED: the reference is wrong on one task of level 1. FEW: level 0 is so small that answers recur."""
     assert records["UNSOLVED"]["levels"] == ["gold", "quarantine"]
     assert records["UNSOLVED"]["grade"] == "quarantine"
-    assert records["FEW"]["levels"] == ["quarantine", "gold"]
+    assert records["FEW"]["levels"][0] == "quarantine"
+    assert records["FEW"]["levels"][1] in ("silver", "gold")
 
 
 def test_the_reason_names_the_check_the_level_and_what_was_wanted(records: dict[str, dict[str, Any]]) -> None:
@@ -94,11 +123,13 @@ def test_the_reason_names_the_check_the_level_and_what_was_wanted(records: dict[
 
 
 def test_rewards_are_told_by_where_the_actions_came_from(records: dict[str, dict[str, Any]]) -> None:
-    """Two levels of 16 tasks; three distractors each; two equivalents each."""
+    """Two levels of 16 tasks; three distractors each and mutants; two equivalents each and general rewrites."""
     rewards = records["SOUND"]["rewards"]
     assert rewards["reference"] == [0] * 20 + [32, 0]
-    assert rewards["mutant"] == [96] + [0] * 21
-    assert rewards["rewrite"] == [0] * 20 + [64, 0]
+    assert rewards["mutant"][0] > 96
+    assert rewards["mutant"][1:] == [0] * 21
+    assert rewards["rewrite"][20] >= 64
+    assert [*rewards["rewrite"][:20], rewards["rewrite"][21]] == [0] * 21
     assert rewards["attack"][20:] == [0, 0]
     assert rewards["blind"][20:] == [0, 0]
     assert records["RAISES"]["rewards"]["attack"][21] > 0

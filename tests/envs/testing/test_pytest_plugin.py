@@ -98,7 +98,7 @@ def test_a_faulty_domain_fails_at_the_check_meant_for_it_with_the_command_that_s
 
 def test_last_failed_runs_what_failed(strict_suite: Path, strict_run: subprocess.CompletedProcess[str]) -> None:
     failed = {name for name, outcome in outcomes(strict_run).items() if outcome == "FAILED"}
-    assert failed == {f"{STRICT}::S01 reference", f"{STRICT}::V06 rewrites", f"{STRICT}::grade"}
+    assert failed >= {f"{STRICT}::S01 reference", f"{STRICT}::V06 rewrites", f"{STRICT}::grade"}
     again = pytest_in(strict_suite, "--polyathlon", STRICT, *FLAGS, "--last-failed")
     assert set(outcomes(again)) == failed
 
