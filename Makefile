@@ -3,6 +3,8 @@ PYTHON ?= $(shell command -v python3.11 || command -v python3)
 VENV ?= .venv
 PY := $(VENV)/bin/python
 ARGS ?=
+# Two workers; the tests of a file stay together, and share what they made.
+PYTEST := $(PY) -m pytest -q -n 2 --dist loadfile
 
 # What domains run inside the sandbox (a C compiler, make, an interpreter), by Debian's names.
 DEBIAN := gcc libc6-dev make gzip gawk findutils procps sqlite3
@@ -13,14 +15,14 @@ train: $(VENV)/train.done system
 	$(PY) -m polyathlon train $(ARGS)
 
 test: $(VENV)/dev.done system
-	$(PY) -m pytest -q -m "not docker and not gpu" $(ARGS)
+	$(PYTEST) -m "not docker and not gpu" $(ARGS)
 
 check: $(VENV)/dev.done system
 	$(PY) -m ruff format --check .
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
-	$(PY) -m pytest -q
+	$(PYTEST)
 
 inspect: $(VENV)/train.done system
 	$(PY) -m polyathlon check --stale $(ARGS)
