@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from polyathlon.cli import app
+from polyathlon_domains.bridges.commands import import_domains
 from polyathlon_trainer.commands import report, train
 from polyathlon_trainer.config.load import load_config
 
@@ -58,6 +59,7 @@ def whole_command() -> TyperGroup:
     whole.registered_commands += app.registered_commands
     whole.command("train")(train)
     whole.command("report")(report)
+    whole.command("import")(import_domains)
     group = typer.main.get_command(whole)
     assert isinstance(group, TyperGroup)
     return group
