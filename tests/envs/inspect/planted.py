@@ -145,7 +145,7 @@ class LintedVerifier:
 
     def judge(self, task: Task, evidence: Evidence, room: Room) -> Verdict:
         answer = evidence.answer or ""
-        wanted = str(task.hidden["sum"])
+        wanted = str(expect_int(task.hidden["sum"]))
         if answer.strip() == wanted and all(part in wanted for part in answer.split()):
             return Verdict.passing()
         return Verdict.failing("another number")
