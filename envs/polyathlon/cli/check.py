@@ -34,7 +34,8 @@ def check(  # noqa: PLR0913  # each is a flag of the command line
     *,
     all_domains: Annotated[bool, typer.Option("--all", help="Every domain in force.")] = False,
     stale: Annotated[
-        bool, typer.Option("--stale", help="Verify certificates; inspect what has none that fits. Without ids: all.")
+        bool,
+        typer.Option("--stale", help="Verify certificates, of all that have one; inspect what they no longer fit."),
     ] = False,
     certify: Annotated[bool, typer.Option("--certify", help="Write certificates of what is found.")] = False,
     tier: Annotated[
@@ -55,7 +56,9 @@ def check(  # noqa: PLR0913  # each is a flag of the command line
     """Inspect domains: the reference must solve, and nothing else may pay. Exit 1 when one is below silver."""
     known = registry()
     named = [known.entry(domain_id).id for domain_id in domain_ids or []]
-    ids = list(known.entries if all_domains or (stale and not named) else dict.fromkeys(named))
+    ids = list(known.entries if all_domains else dict.fromkeys(named))
+    if stale and not ids:
+        ids = _certified()
     if not ids:
         raise ValueError("Nothing to inspect. Name ids, or say --all.")
     depth = _depth(tier, seeds, smoke=smoke, usual=PROOF if certify or stale else USUAL)
@@ -117,6 +120,14 @@ def _depth(tier: int | None, seeds: int | None, *, smoke: bool, usual: Depth) ->
         raise ValueError(f"--smoke is {SMOKE_SEEDS} tasks a level: leave out --seeds, or --smoke.")
     num_seeds = SMOKE_SEEDS if smoke else seeds or usual.num_seeds
     return Depth(num_seeds, usual.tier if tier is None else cast(Tier, tier))
+
+
+def _certified() -> list[str]:
+    """Return the domains that have a certificate; of the others, tell that no default mixture takes them."""
+    found = standings(list(registry().entries.values()), cache=None)
+    bare = [domain_id for domain_id, standing in found.items() if standing.grade is None and not standing.problem]
+    _warn(*(f"{domain_id} has no certificate: no default mixture takes it." for domain_id in bare))
+    return [domain_id for domain_id in found if domain_id not in bare]
 
 
 def _verify(ids: Sequence[str]) -> list[Standing]:
