@@ -13,7 +13,8 @@ class Recipe:
     `sft_matrix_rate` is Muon's, for the model's matrices; None gives them to AdamW at `sft_rate` too. SFT rates fall
     linearly to zero over the second half of the stage, RL rates over its last 40%, after `rl_warmup_steps` steps of
     linear warm-up. `averaging` is the decay a step of the weights' moving average. `completions_per_group` is how many
-    different completions of a group are learned from. `row_tokens` bounds what goes through the model at once.
+    different completions of a group are learned from. `row_tokens` bounds what goes through the model at once: rows
+    are sorted by length, so that smaller batches hold less padding (at 4,096 it was a third of twenty domains' places).
     """
 
     sft_rate: float = 2e-3
@@ -24,7 +25,7 @@ class Recipe:
     rl_clip_norm: float = 1.0
     averaging: float = 0.9
     completions_per_group: int = 8
-    row_tokens: int = 4_096
+    row_tokens: int = 1_600
 
 
 @dataclass(frozen=True, slots=True)
