@@ -44,8 +44,9 @@ def _run_as_nobody(tests: list[str]) -> None:
     try:
         folder.chmod(0o755)
         shutil.copytree(TESTS, folder / "tests", ignore=shutil.ignore_patterns("__pycache__"))
-        package = Path(polyathlon.__file__).parent
-        shutil.copytree(package, folder / "polyathlon", ignore=shutil.ignore_patterns("__pycache__"))
+        for name in ("polyathlon", "polyathlon_pytest"):  # the second is a plugin of pytest, and would be missed
+            package = Path(polyathlon.__file__).parents[1] / name
+            shutil.copytree(package, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
         shutil.copyfile(TESTS.parents[2] / "pyproject.toml", folder / "pyproject.toml")
         shutil.copyfile(TESTS.parents[2] / "registry.yaml", folder / "polyathlon" / "registry.yaml")
         python, path = _reachable_python(folder)
