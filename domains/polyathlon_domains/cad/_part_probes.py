@@ -10,9 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyathlon.canonical import Json, expect_map
-from polyathlon.verify.geometry import Solid, Vector, surface_of
+from polyathlon.verify.geometry import Solid, Vector
 from polyathlon.verify.probes import Probe, Ray, all_met, kept_probes
-from polyathlon.verify.surface import distances
 from polyathlon_domains.cad._part_features import Copy, copies_of, mm
 
 TOLERANCE_MM = 0.05
@@ -47,23 +46,6 @@ def make_probes(core: Mapping[str, Json], reference: Solid, rng: np.random.Gener
 def found(probes: Sequence[Probe], solid: Solid) -> bool:
     """Return whether `solid` gives every one of `probes`, one at least, what the reference gives, within 0.05 mm."""
     return all_met(probes, solid, tolerance_mm=TOLERANCE_MM)
-
-
-def farthest_stray_mm(solid: Solid, reference: Solid) -> float:
-    """Return how far from the surface of `reference` material lies that is only in `solid`, or only in `reference`.
-
-    Overlap and probes see large and known things; this sees a small body or dent anywhere. Looked at are the corners,
-    the middles of edges and of faces of what differs.
-    """
-    farthest = 0.0
-    surface = surface_of(reference)
-    for rest in (solid - reference, reference - solid):
-        corners = surface_of(rest).corners  # (F, 3, 3)
-        if len(corners):
-            middles = (corners + np.roll(corners, 1, axis=1)) / 2.0
-            points = np.concatenate([corners.reshape(-1, 3), middles.reshape(-1, 3), corners.mean(axis=1)])
-            farthest = max(farthest, distances(np.unique(points, axis=0), surface).max().item())
-    return farthest
 
 
 def _plate_rays(size: Vector, rng: np.random.Generator) -> list[Ray]:

@@ -21,7 +21,8 @@ from polyathlon_domains.cad._part_attempts import alternatives, distractors, equ
 from polyathlon_domains.cad._part_drawing import Axes, draw_part
 from polyathlon_domains.cad._part_features import program_of
 from polyathlon_domains.cad._part_guesses import shortcuts
-from polyathlon_domains.cad._part_probes import TOLERANCE_MM, Probes, farthest_stray_mm, found, make_probes
+from polyathlon_domains.cad._part_probes import TOLERANCE_MM, Probes, found, make_probes
+from polyathlon_domains.cad._part_strays import farthest_stray_mm
 from polyathlon_domains.cad._part_text import describe_part
 
 MIN_IOU = 0.995

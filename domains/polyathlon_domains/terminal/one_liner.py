@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
 from collections.abc import Sequence
@@ -28,6 +29,8 @@ LIMITS = Limits(cpu_s=15.0)
 MAX_COMMAND_CHARS = 2_000
 SIGNALLED = 128
 MAX_TWIN_SEEDS = 20
+NUM_KEPT = 128
+"""Tasks whose trees are kept: a task is judged many times in a row."""
 EXIT_CREDIT = 0.1
 CHANCE = {"paths": 0.0, "count": 0.5, "folders": 0.5}
 """The share of trees that a guess may match; other totals are hard to guess on more than one tree."""
@@ -117,6 +120,7 @@ def read_output(request: Request, report: Report) -> tuple[str, ...] | None:
     return tuple(sorted(path.removeprefix("./") for path in text.removesuffix(end).split(end)))
 
 
+@functools.lru_cache(maxsize=NUM_KEPT)
 def _twins_of(request: Request, seed: int) -> tuple[Tree, ...]:
     return twins(request, child("one-liner twins", seed))
 
