@@ -15,7 +15,13 @@ from typing import Any
 import msgspec
 from msgspec import inspect as types
 
-from polyathlon_trainer.config.schema import DEFAULT_RL_MINUTES, DEFAULT_SFT_MINUTES, TINY_LEVELS, RunConfig
+from polyathlon_trainer.config.schema import (
+    DEFAULT_RL_MINUTES,
+    DEFAULT_SFT_MINUTES,
+    TINY_LEVELS,
+    TINY_SHORT_FIRST,
+    RunConfig,
+)
 
 PAGE = Path(__file__).resolve().parent / "training.md"
 BEGIN = "<!-- settings: written by docs/make_settings.py, do not edit -->\n"
@@ -26,6 +32,7 @@ DEFAULTS_IN_WORDS = {
     "sft.minutes": f"{DEFAULT_SFT_MINUTES:g}, unless `sft.steps` is given",
     "rl.minutes": f"{DEFAULT_RL_MINUTES:g}, unless `rl.steps` is given",
     "sft.learning_rate": "the model's own",
+    "sft.short_first": f"0; {TINY_SHORT_FIRST:g} for the model `tiny`",
     "rl.learning_rate": "the model's own",
     "rl.completions_kept": "the model's own",
 }

@@ -105,6 +105,36 @@ def test_when_no_reference_fits_at_all_that_is_said(crew: Crew) -> None:
         stream(crew, COPY, rules=replace(RULES, max_new_tokens=1)).batch(1)
 
 
+def test_early_in_the_stage_only_the_shortest_third_comes(crew: Crew) -> None:
+    # "next e" and its answer are shorter than "copy abcd" and its own; the door takes two turns
+    source = stream(crew, COPY, NEXT, DOOR, rules=replace(RULES, short_first=0.5))
+    early = [example for _ in range(5) for example in source.batch(4, progress=0.49)]
+    assert {example.domain_id for example in early} == {NEXT.id}
+    assert source.state.short == (NEXT.id,)
+    late = Counter(example.domain_id for _ in range(5) for example in source.batch(10, progress=0.5))
+    assert late == {COPY.id: 10, NEXT.id: 30, DOOR.id: 10}  # nothing is made up for: each has its share from here on
+    source.close()
+
+
+def test_the_short_ones_are_the_same_after_a_stop(crew: Crew) -> None:
+    rules = replace(RULES, short_first=0.5)
+    whole = stream(crew, COPY, NEXT, DOOR, rules=rules)
+    expected = [whole.batch(6, progress=progress) for progress in (0.0, 0.4, 0.6)]
+    whole.close()
+    first = stream(crew, COPY, NEXT, DOOR, rules=rules)
+    start = first.batch(6, progress=0.0)
+    first.close()
+    second = stream(crew, COPY, NEXT, DOOR, rules=rules, state=first.state)
+    assert [start, *(second.batch(6, progress=progress) for progress in (0.4, 0.6))] == expected
+    second.close()
+
+
+def test_where_every_domain_takes_turns_all_of_them_come_early(crew: Crew) -> None:
+    source = stream(crew, DOOR, rules=replace(RULES, short_first=1.0))
+    assert {example.domain_id for example in source.batch(4, progress=0.0)} == {DOOR.id}
+    source.close()
+
+
 def test_a_domain_with_a_sandbox_repeats_a_few_tasks(crew: Crew) -> None:
     dear = replace(DOOR, needs_sandbox=True)
     source = stream(crew, dear)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+from polyathlon_trainer.config.schema import TINY_SHORT_FIRST, RunConfig
+from polyathlon_trainer.learning.models import TINY
 from polyathlon_trainer.learning.protocol import Update
 from polyathlon_trainer.observe.records import Stage, StepRecord
 from polyathlon_trainer.running import Running
@@ -27,6 +29,7 @@ def imitate(run: Running, stage: Stage, length: Length) -> None:
         max_new_tokens=config.rl.max_new_tokens,
         max_context_tokens=config.rl.max_context_tokens,
         sandbox_tasks=config.sft.sandbox_tasks,
+        short_first=_short_first(config) if stage == "sft" else 0.0,
     )
     stream = ReferenceStream(run.cards, run.crew, run.policy.chat, rules, run.state.sft)
     try:
@@ -42,10 +45,16 @@ def imitate(run: Running, stage: Stage, length: Length) -> None:
     run.end_stage(next_stage(config, stage))
 
 
+def _short_first(config: RunConfig) -> float:
+    if config.sft.short_first is not None:
+        return config.sft.short_first
+    return TINY_SHORT_FIRST if config.model == TINY else 0.0
+
+
 def _step(run: Running, stage: Stage, stream: ReferenceStream, length: Length) -> None:
     progress = length.progress(step=run.state.step, elapsed_s=run.stage_s)
     start = time.monotonic()
-    examples = stream.batch(run.config.sft.examples_per_step)
+    examples = stream.batch(run.config.sft.examples_per_step, progress=progress)
     fetched = time.monotonic()
     update: Update = run.policy.learner.sft_step(examples, progress=progress)
     record = StepRecord(

@@ -2,13 +2,17 @@
 
 The n-th task that a domain is tried at is fixed, whatever arrives first; a reference that does not fit the model
 (too long, or not passed in its own world) is left out, counted and replaced by the domain's next.
+
+Early in the stage the domains with the shortest references may come alone (`short_first`). What a model that begins
+with nothing must find first is how to copy out of its prompt, and it finds that soonest where there is little to read.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 
 from polyathlon.drawing import TaskKey
 from polyathlon.errors import PolyathlonError
@@ -22,6 +26,8 @@ from polyathlon_trainer.state import SftState
 
 AHEAD = 8
 """References fetched ahead, a domain."""
+SHORT_PART = 1 / 3
+"""How many of the domains are the short ones."""
 MAX_MISSES = 6
 """References in a row that did not fit, after which a level is given up for imitation."""
 POLL_S = 1.0
@@ -35,7 +41,8 @@ class NothingToImitate(PolyathlonError):
 class ReferenceRules:
     """What fits, in ids, and how many tasks of a dear domain are played at all.
 
-    A prompt must be shorter than its bound: at the bound it may have been cut.
+    A prompt must be shorter than its bound: at the bound it may have been cut. `short_first` is the part of the stage
+    in which the short domains come alone.
     """
 
     seed: int
@@ -44,6 +51,7 @@ class ReferenceRules:
     max_new_tokens: int
     max_context_tokens: int
     sandbox_tasks: int
+    short_first: float = 0.0
 
 
 class ReferenceStream:
@@ -61,6 +69,7 @@ class ReferenceStream:
         self._left_out = Counter(state.left_out)
         self._used = Counter(state.used)
         self._credit = {domain_id: state.credit.get(domain_id, 0.0) for domain_id in self._cards}
+        self._short = set(state.short)
         self._sent = dict(self._cursors)
         self._waiting: dict[int, tuple[str, int]] = {}
         self._fetched: dict[tuple[str, int], Report] = {}
@@ -76,6 +85,7 @@ class ReferenceStream:
             left_out=dict(self._left_out),
             used=dict(self._used),
             credit=dict(self._credit),
+            short=tuple(sorted(self._short)),
         )
 
     @property
@@ -88,16 +98,19 @@ class ReferenceStream:
         """The domains that have no level left to imitate."""
         return tuple(domain_id for domain_id in self._cards if self._is_shut(domain_id))
 
-    def batch(self, num_examples: int) -> list[SftExample]:
-        """Return the next examples.
+    def batch(self, num_examples: int, *, progress: float = 1.0) -> list[SftExample]:
+        """Return the next examples, `progress` being how much of the stage is over, in [0, 1].
 
         Raises:
             NothingToImitate: no domain has a level left whose references fit.
 
         """
+        early = progress < self._rules.short_first
+        if early and not self._short:
+            self._short = self._shortest()
         examples: list[SftExample] = []
         while len(examples) < num_examples:
-            domain_id = self._choose()
+            domain_id = self._choose(self._short if early else ())
             example = self._next(domain_id)
             if example is not None:
                 self._credit[domain_id] -= 1.0
@@ -112,9 +125,13 @@ class ReferenceStream:
         while self._waiting:
             self._receive()
 
-    def _choose(self) -> str:
-        """Return the domain that is owed most, after owing each open one its part of one example."""
+    def _choose(self, among: Collection[str]) -> str:
+        """Return the domain that is owed most, after owing each open one its part of one example.
+
+        Where one of `among` is open, the others are owed nothing.
+        """
         held = {domain_id: share for domain_id, share in self._shares.items() if not self._is_shut(domain_id)}
+        held = {domain_id: share for domain_id, share in held.items() if domain_id in among} or held
         if not held:
             raise NothingToImitate(
                 f"No reference of {len(self._cards)} domains fits {self._rules.max_prompt_tokens} ids of prompt, "
@@ -126,6 +143,21 @@ class ReferenceStream:
             for domain_id, share in held.items():
                 self._credit[domain_id] += share / total
         return max(sorted(held), key=lambda domain_id: self._credit[domain_id])
+
+    def _shortest(self) -> set[str]:
+        """Return the third of the domains whose next references are shortest, in ids: of those of one turn."""
+        alone = [domain_id for domain_id, card in self._cards.items() if card.max_turns == 1]
+        for domain_id in alone:
+            self._fetch(domain_id, self._cursors[domain_id] + AHEAD)
+        while any(domain_id in alone for domain_id, _ in self._waiting.values()):
+            self._receive()
+        lengths: dict[str, list[int]] = {}
+        for (domain_id, _), report in self._fetched.items():
+            example = self._fit(domain_id, report) if domain_id in alone else None
+            if example is not None:
+                lengths.setdefault(domain_id, []).append(example.num_ids)
+        ordered = sorted(lengths, key=lambda domain_id: (fmean(lengths[domain_id]), domain_id))
+        return set(ordered[: max(1, round(SHORT_PART * len(self._cards)))])
 
     def _is_shut(self, domain_id: str) -> bool:
         return all(f"{domain_id}:{level}" in self._closed for level in range(self._cards[domain_id].levels))
@@ -193,10 +225,10 @@ class ReferenceStream:
         for place, (action, observation) in enumerate(report.turns):
             last = place == len(report.turns) - 1
             turns.append((self._chat.encode_turn(action), () if last else self._chat.reply(observation)))
-        total = len(prompt_ids) + sum(len(written) + len(observed) for written, observed in turns)
+        example = SftExample(prompt_ids, tuple(turns), domain_id)
         longest = max(len(written) for written, _ in turns)
         if len(prompt_ids) >= self._rules.max_prompt_tokens:
             return None  # the chat has cut its middle: to answer it is to make things up
-        if longest > self._rules.max_new_tokens or total > self._rules.max_context_tokens:
+        if longest > self._rules.max_new_tokens or example.num_ids > self._rules.max_context_tokens:
             return None
-        return SftExample(prompt_ids, tuple(turns), domain_id)
+        return example

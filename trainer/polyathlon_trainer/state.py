@@ -19,6 +19,7 @@ class SftState:
 
     `misses` counts, by "domain:level", references in a row that did not fit; `closed` are the levels given up for it.
     `left_out` counts references that did not fit by domain; `credit` is the share owed to each domain, in examples.
+    `short` are the domains that come first, once they are known.
     """
 
     cursors: Mapping[str, int] = field(default_factory=dict)
@@ -27,6 +28,7 @@ class SftState:
     left_out: Mapping[str, int] = field(default_factory=dict)
     used: Mapping[str, int] = field(default_factory=dict)
     credit: Mapping[str, float] = field(default_factory=dict)
+    short: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

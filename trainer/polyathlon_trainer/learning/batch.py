@@ -61,6 +61,11 @@ class SftExample:
     turns: tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]
     domain_id: str = ""
 
+    @property
+    def num_ids(self) -> int:
+        """How many ids the whole episode has: prompt, answers and observations."""
+        return len(self.prompt_ids) + sum(len(written) + len(observed) for written, observed in self.turns)
+
 
 @dataclass(frozen=True, slots=True)
 class Branch:

@@ -19,6 +19,8 @@ HEAD_WIDTH = WIDTH // NUM_HEADS
 HIDDEN_WIDTH = 512
 ROPE_BASE = 10_000.0
 NUM_RECENT = 3
+SHARPNESS = 2.5
+"""What queries are scaled by. Normalised, one key of 200 would otherwise be read with a weight of at most a half."""
 
 Attend: TypeAlias = Callable[[int, Tensor, Tensor, Tensor], Tensor]
 """(layer, q, k, v), each (B, heads, T, head width), to what was read, of the same shape."""
@@ -34,14 +36,21 @@ class Block(nn.Module):
         self.up = nn.Parameter(_uniform((HIDDEN_WIDTH, WIDTH), generator))
         self.down = nn.Parameter(torch.zeros(WIDTH, HIDDEN_WIDTH))
 
-    def heads(self, stream: Tensor, rope: tuple[Tensor, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
-        """Return queries, keys (both normalised and rotated) and values, each (B, heads, T, head width)."""
-        batch, length, _ = stream.shape
-        joint = F.linear(_norm(stream), self.qkv.view(3 * WIDTH, WIDTH))
-        joint = joint.view(batch, length, 3 * NUM_HEADS, HEAD_WIDTH)
-        turned = _rotate(_norm(joint[:, :, : 2 * NUM_HEADS]), *rope).transpose(1, 2)
-        values = joint[:, :, 2 * NUM_HEADS :].transpose(1, 2)
-        return turned[:, :NUM_HEADS], turned[:, NUM_HEADS:], values
+    def heads(
+        self, stream: Tensor, rope: tuple[Tensor, Tensor], at: Tensor | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Return queries, keys (both normalised and rotated) and values, each (B, heads, T, head width).
+
+        With `at` (B, S), queries are those of these places of each row alone: (B, heads, S, head width).
+        """
+        normed = _norm(stream)
+        if at is None:
+            queries, keys, values = _split(F.linear(normed, self.qkv.view(3 * WIDTH, WIDTH)), 3)
+            return _turned(queries, rope) * SHARPNESS, _turned(keys, rope), values.transpose(1, 2)
+        keys, values = _split(F.linear(normed, self.qkv[1:].view(2 * WIDTH, WIDTH)), 2)
+        (queries,) = _split(F.linear(_rows_at(normed, at), self.qkv[0]), 1)
+        cos, sin = (_rows_at(part.squeeze(2), at).unsqueeze(2) for part in rope)
+        return _turned(queries, (cos, sin)) * SHARPNESS, _turned(keys, rope), values.transpose(1, 2)
 
     def join(self, stream: Tensor, read: Tensor) -> Tensor:
         """Return the stream (B, T, width) after adding what attention read and the squared-ReLU layer's output."""
@@ -74,8 +83,8 @@ class TinyLM(nn.Module):
         """Return the parameters that are matrices of the stream (stacks of them too): what Muon is for."""
         return list(self.blocks.parameters())
 
-    def run(self, recent: Tensor, positions: Tensor, attend: Attend) -> Tensor:
-        """Return the last stream (B, T, width), normalised.
+    def run(self, recent: Tensor, positions: Tensor, attend: Attend, at: Tensor | None = None) -> Tensor:
+        """Return the last stream (B, T, width), normalised; with `at` (B, S), of these places alone: (B, S, width).
 
         `recent` (B, T, 3) holds each token, the one before it and the one before that; `positions` is (B, T).
         """
@@ -85,7 +94,9 @@ class TinyLM(nn.Module):
         stream = _norm(torch.stack(parts).sum(0))
         for layer, block in enumerate(self.blocks):
             assert isinstance(block, Block)
-            stream = block.join(stream, attend(layer, *block.heads(stream, rope)))
+            here = at if layer == NUM_LAYERS - 1 else None
+            read = attend(layer, *block.heads(stream, rope, here))
+            stream = block.join(stream if here is None else _rows_at(stream, here), read)
         return _norm(stream)
 
     def read_out(self, stream: Tensor) -> Tensor:
@@ -93,18 +104,29 @@ class TinyLM(nn.Module):
         return F.linear(stream, self.head)
 
     def logits(self, rows: TensorRows) -> Tensor:
-        """Return the logits (N, 257), float32, that predicted each written token of the rows."""
+        """Return the logits (N, 257), float32, that predicted each written token of the rows.
+
+        The last block is computed where something is predicted, and nowhere else.
+        """
         segments = rows.segments
-        length = segments.shape[1]
+        batch, length = segments.shape
         causal = torch.ones(length, length, dtype=torch.bool, device=segments.device).tril()
         path = (segments[:, None, :] == 0) | (segments[:, None, :] == segments[:, :, None])
-        hidden = torch.zeros(path.shape, device=segments.device).masked_fill_(~(path & causal), -torch.inf)[:, None]
+        hidden = torch.zeros(path.shape, device=segments.device).masked_fill_(~(path & causal), -torch.inf)
+        owners, places = rows.sources // length, rows.sources % length  # owners ascend: rows come one after the other
+        counts = torch.bincount(owners, minlength=batch)
+        numbers = torch.arange(len(owners), device=segments.device) - (counts.cumsum(0) - counts)[owners]
+        at = torch.zeros(batch, int(counts.max()), dtype=torch.int64, device=segments.device)
+        at[owners, numbers] = places
+        hidden_at = _rows_at(hidden, at)[:, None]
+        hidden = hidden[:, None]
 
-        def attend(_: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-            return F.scaled_dot_product_attention(q, k, v, attn_mask=hidden)
+        def attend(layer: int, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+            mask = hidden_at if layer == NUM_LAYERS - 1 else hidden
+            return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
 
-        stream = self.run(recent_of(rows.ids, rows.parents), rows.positions, attend)
-        return self.read_out(stream.reshape(-1, WIDTH)[rows.sources])
+        stream = self.run(recent_of(rows.ids, rows.parents), rows.positions, attend, at)
+        return self.read_out(stream[owners, numbers])
 
 
 def recent_of(ids: Tensor, parents: Tensor) -> Tensor:
@@ -136,6 +158,21 @@ def _relu_square(values: Tensor) -> Tensor:
 
 def _norm(values: Tensor) -> Tensor:
     return F.rms_norm(values, (values.shape[-1],))
+
+
+def _split(joint: Tensor, num: int) -> tuple[Tensor, ...]:
+    """Return `num` tensors (B, T, heads, head width) of one (B, T, num x width)."""
+    return joint.view(*joint.shape[:2], num, NUM_HEADS, HEAD_WIDTH).unbind(2)
+
+
+def _turned(heads: Tensor, rope: tuple[Tensor, Tensor]) -> Tensor:
+    """Return (B, T, heads, head width) normalised, rotated, and as (B, heads, T, head width)."""
+    return _rotate(_norm(heads), *rope).transpose(1, 2)
+
+
+def _rows_at(values: Tensor, at: Tensor) -> Tensor:
+    """Return (B, S, ...) of values (B, T, width) at the places `at` (B, S)."""
+    return values.gather(1, at[..., None].expand(-1, -1, values.shape[-1]))
 
 
 def _rotate(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
