@@ -14,7 +14,8 @@ The score of a level is the mean of its rungs. What only the reference solves is
 
 Two levels are told apart by what was played (the first three rungs together) where it differs beyond its interval, or
 by slips where one has twice the other's: the three chances above are round numbers, and orders of effort that hang on
-them are none. What nobody tells apart is a tie, and no evidence of disorder.
+them are none. Of a domain in a sandbox so few tasks are played that their interval is not known: there only slips tell.
+What nobody tells apart is a tie, and no evidence of disorder.
 """
 
 from __future__ import annotations
@@ -43,6 +44,8 @@ MISREAD, MISWRITTEN, LOST_THREAD = 1 / 5_000, 1 / 100, 1 / 20
 MAX_KNOWN_BYTES = 30_000
 NUM_PLAYED, NUM_SANDBOX_PLAYED = 16, 2
 NUM_TRIES, NUM_SANDBOX_TRIES = 8, 2
+MIN_PLAYED = 8
+"""How many tasks must be played of a level for their spread to be known."""
 MIN_RATIO = 2.0
 """How many times the slips of one level those of another must be, to tell the two apart."""
 
@@ -51,8 +54,8 @@ MIN_RATIO = 2.0
 class Rungs:
     """What each solver of the ladder reaches at one level.
 
-    `spread` is the standard error of what was played, blind + shortcut + search; `slips` is the mean number expected;
-    `slipping_error` is the standard error of `slipping`.
+    `spread` is the standard error of what was played on `num_played` tasks, blind + shortcut + search; `slips` is the
+    mean number expected; `slipping_error` is the standard error of `slipping`.
     """
 
     level: int
@@ -63,6 +66,7 @@ class Rungs:
     spread: float
     slips: float
     slipping_error: float
+    num_played: int = NUM_PLAYED
 
     @property
     def score(self) -> float:
@@ -138,6 +142,8 @@ def order_of_ends(first: Rungs, last: Rungs) -> int:
 
 
 def _by_play(low: Rungs, high: Rungs, z: float) -> int:
+    if min(low.num_played, high.num_played) < MIN_PLAYED:
+        return 0
     gap = high.played - low.played
     return 0 if abs(gap) <= z * math.hypot(low.spread, high.spread) else 1 if gap > 0 else -1
 
@@ -152,7 +158,7 @@ def _rungs(stage: Stage, level: int, answered: Sequence[Answered]) -> Rungs:
     subject = stage.subject
     keys = [key for key in subject.task_keys(_num_played(stage)) if key.level == level]
     blind = [_earned(stage, key, _another(answered, key)) for key in keys]
-    shortcut = max(_shortcuts(stage, keys).values(), key=statistics.fmean, default=[0.0])
+    shortcut = max(_shortcuts(stage, keys), key=statistics.fmean, default=[0.0])
     search = [max([0.0, *(_earned(stage, key, guess) for guess in _guesses(stage, answered, key))]) for key in keys]
     slips = [expected_slips(one) for one in answered]
     chances = [math.exp(-each) for each in slips]
@@ -165,6 +171,7 @@ def _rungs(stage: Stage, level: int, answered: Sequence[Answered]) -> Rungs:
         spread=math.hypot(*map(_error, (blind, shortcut, search))),
         slips=statistics.fmean(slips),
         slipping_error=_error(chances),
+        num_played=len(keys),
     )
 
 
@@ -194,12 +201,13 @@ def _another(answered: Sequence[Answered], key: TaskKey) -> tuple[str, ...]:
     return answered[(key.seed + 1) % len(answered)].actions if len(answered) > 1 else ()
 
 
-def _shortcuts(stage: Stage, keys: Sequence[TaskKey]) -> dict[str, list[float]]:
-    earned: dict[str, list[float]] = {}
+def _shortcuts(stage: Stage, keys: Sequence[TaskKey]) -> list[list[float]]:
+    """Return what each of the domain's heuristics earns on every task: nothing where it knows none to try."""
+    earned: dict[str, dict[TaskKey, float]] = {}
     for key in keys:
         for attempt in stage.subject.domain.shortcuts(stage.task(key)):
-            earned.setdefault(attempt.name, []).append(_earned(stage, key, attempt.actions))
-    return earned
+            earned.setdefault(attempt.name, {})[key] = _earned(stage, key, attempt.actions)
+    return [[found.get(key, 0.0) for key in keys] for found in earned.values()]
 
 
 def _guesses(stage: Stage, answered: Sequence[Answered], key: TaskKey) -> Iterator[tuple[str, ...]]:

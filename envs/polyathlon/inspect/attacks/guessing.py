@@ -13,6 +13,7 @@ from polyathlon.inspect.attacks.level_forms import Known, pools_of
 from polyathlon.inspect.attacks.scenes import levels_of
 from polyathlon.inspect.attacks.wrong import NUMBER, prompt_numbers
 from polyathlon.inspect.blind import FINISHERS, call_of
+from polyathlon.inspect.depth import PROOF_SEEDS
 from polyathlon.inspect.finding import WHOLE, CheckResult, Measure, measured
 from polyathlon.inspect.intervals import wilson
 from polyathlon.inspect.play import Playthrough, Stage
@@ -67,7 +68,7 @@ def check_shortcuts(stage: Stage) -> CheckResult:
     measures, faults = [], []
     for level in sorted({guess.level for guess in guesses}, key=lambda level: (level == WHOLE, level)):
         best = max((guess for guess in guesses if guess.level == level), key=lambda guess: guess.first_half)
-        measure = _measure(best, floor)
+        measure = _measure(best, floor, proves=stage.subject.num_seeds >= PROOF_SEEDS)
         measures.append(measure)
         if measure.grade < RULES["N05"].grade(RULES["N05"].gold):
             where = "on all levels" if level == WHOLE else f"at level {level}"
@@ -172,10 +173,12 @@ def _num_tasks(stage: Stage) -> int:
     )
 
 
-def _measure(guess: Guess, floor: float) -> Measure:
+def _measure(guess: Guess, floor: float, *, proves: bool) -> Measure:
+    """Return the guess's mean above `floor`; where few tasks prove little, only its interval's lower end."""
     half = guess.second_half
     low, high = wilson(guess.mean * len(half), len(half))
-    return measured(RULES["N05"], guess.level, guess.mean - floor, len(half), interval=(low - floor, high - floor))
+    value = guess.mean if proves else low
+    return measured(RULES["N05"], guess.level, value - floor, len(half), interval=(low - floor, high - floor))
 
 
 def _mean(rewards: Sequence[float]) -> float:

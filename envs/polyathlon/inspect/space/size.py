@@ -12,7 +12,7 @@ from polyathlon.inspect.finding import CheckResult, Measure, measured
 from polyathlon.inspect.intervals import Z_95
 from polyathlon.inspect.play import Stage
 from polyathlon.inspect.protocol import RULES
-from polyathlon.inspect.space.survey import NUM_DRAWS, survey_of
+from polyathlon.inspect.space.survey import NUM_DRAWS, Draws, survey_of
 from polyathlon.inspect.tally import Tally
 
 PLANNED_DRAWS = 1_000
@@ -39,15 +39,17 @@ def check_size(stage: Stage) -> CheckResult:
     """U02: the size of a level's space by its birthdays, over the 1,000 tasks that a run draws of it.
 
     `n` draws of `size` equally likely cores hold about n (n - 1) / (2 size) pairs that are alike; where cores are not
-    equally likely, the size is that of an even space which repeats as often.
+    equally likely, the size is that of an even space which repeats as often. Where the interval of 1,000 draws holds
+    the limit of gold, 6,000 are counted.
     """
     tally = Tally("U02", stage.subject.entry.row.levels)
     measures: list[Measure] = []
     numbers: dict[str, float] = {}
     few: list[int] = []
     for draws in survey_of(stage).levels:
-        num_draws = len(draws.train_hashes)
-        size, low, high = birthday_size(draws.train_hashes)
+        hashes = _enough(stage, draws)
+        num_draws = len(hashes)
+        size, low, high = birthday_size(hashes)
         numbers[f"size_{draws.level}"] = size
         if math.isinf(high) and num_draws and num_draws < NUM_DRAWS:
             few.append(num_draws)  # no two alike among so few: nothing speaks against the level, and little for it
@@ -67,6 +69,13 @@ def check_size(stage: Stage) -> CheckResult:
             "U02", numbers=numbers, not_applicable=f"no two of {min(few)} draws are alike: too few to tell"
         )
     return tally.result(tuple(measures), numbers)
+
+
+def _enough(stage: Stage, draws: Draws) -> tuple[str, ...]:
+    """Return the hashes that tell on which side of gold's limit a level lies: those drawn, or more."""
+    _, low, high = birthday_size(draws.train_hashes)
+    uncertain = low < RULES["U02"].gold * PLANNED_DRAWS < high < math.inf
+    return survey_of(stage).more_hashes(draws.level) if uncertain else draws.train_hashes
 
 
 def birthday_size(hashes: Sequence[str]) -> tuple[float, float, float]:

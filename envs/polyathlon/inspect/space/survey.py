@@ -16,6 +16,7 @@ from polyathlon.inspect.handed_in import texts_of
 from polyathlon.inspect.play import Stage
 
 NUM_DRAWS = 1_000
+MAX_DRAWS = 6_000
 DRAWS_A_SEED = 16  # 1,000 at 64 seeds; a smoke test counts fewer
 TEST_ONE_IN = 10
 NUM_SANDBOX_RENDERED = {"train": 200, "test": 50}
@@ -69,6 +70,12 @@ class Survey:
     def levels(self) -> tuple[Draws, ...]:
         """The draws of every level."""
         return tuple(map(self._draws, range(self._subject.entry.row.levels)))
+
+    def more_hashes(self, level: int) -> tuple[str, ...]:
+        """Return the content hashes of 6,000 train draws of `level`: where 1,000 leave its size too uncertain."""
+        source, domain_id = self._subject.domain.tasks, self._subject.entry.id
+        keys = (TaskKey(domain_id, level, seed, "train") for seed in range(MAX_DRAWS))
+        return tuple(draw_core(source, key).content_hash for key in keys)
 
     def _draws(self, level: int) -> Draws:
         try:
