@@ -56,7 +56,7 @@ def draw_shape(rng: np.random.Generator, level: int) -> Core:
         return {"shape": shape, "start": start, "steps": steps, "else": [["times", int(rng.integers(2, 10))]]}
     helped = shape.startswith("helper")
     chain = phrases.draw_steps(
-        rng, 2 if helped else 1, others="B", operators=phrases.ARITHMETIC, variable=1.0 if helped else 0.25
+        rng, 2 if helped else 1, others="B", operators=phrases.ARITHMETIC, variable=1.0 if helped else 0.1
     )
     core: Core = {"shape": shape, "steps": chain, "test": phrases.draw_test(rng)}
     if shape == "choice":
@@ -73,7 +73,7 @@ def draw_shape(rng: np.random.Generator, level: int) -> Core:
 
 def _draw_value(rng: np.random.Generator, level: int) -> list[list[int | str]]:
     if level == 0:
-        return phrases.draw_steps(rng, 2, others="AB", operators=phrases.ARITHMETIC, variable=0.2)
+        return phrases.draw_steps(rng, 2, others="AB", operators=phrases.ARITHMETIC, variable=0.05)
     head = phrases.draw_steps(rng, 1, others="", operators=phrases.BOUNDED, variable=0.0)
     return head + phrases.draw_steps(rng, 2, others="AB", operators=phrases.ARITHMETIC, variable=0.5)
 

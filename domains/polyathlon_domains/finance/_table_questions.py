@@ -59,19 +59,19 @@ _PLAIN = (
         "row",
         "ab",
         ("{r0}: how much more in {p1} than {p0}?", "Rise of {r0} from {p0} to {p1}?"),
-        highest=149,
+        highest=260,
     ),
     Question(
         "{a}-{b}",
         "row",
         "ab",
         ("How much did {r0} fall from {p0} to {p1}?", "Fall of {r0}, {p0} to {p1}?"),
-        highest=149,
+        highest=260,
     ),
     Question(
-        "{a}+{b}", "column", "ab", ("{r0} and {r1} together in {p0}?", "Sum of {r0} and {r1} in {p0}?"), highest=149
+        "{a}+{b}", "column", "ab", ("{r0} and {r1} together in {p0}?", "Sum of {r0} and {r1} in {p0}?"), highest=260
     ),
-    Question("{a}-{b}", "column", "ab", ("{p0}: how much is {r0} above {r1}?", "{r0} less {r1} in {p0}?"), highest=149),
+    Question("{a}-{b}", "column", "ab", ("{p0}: how much is {r0} above {r1}?", "{r0} less {r1} in {p0}?"), highest=260),
 )
 _THREE = (
     Question("{a}+{b}+{c}", "column", "abc", ("Total of {p0}?", "All rows together in {p0}?")),

@@ -58,7 +58,7 @@ class Level:
 
 
 LEVELS = (
-    Level(3, (1, 2)),
+    Level(4, (1, 2)),
     Level(4, (2, 3)),
     Level(5, (2, 4), in_laws=True),
     Level(6, (2, 5), num_idle=2, in_laws=True),

@@ -53,7 +53,7 @@ class Step(NamedTuple):
 
 # (operators, operations, largest operand, negative operands?) a level; a lone operation needs large operands for room
 _LEVELS: tuple[tuple[str, int, int, bool], ...] = (
-    ("+-", 1, 199, False),
+    ("+-", 1, 260, False),
     ("+-*", 2, 30, False),
     ("+-*", 3, 25, True),
     ("+-*q", 3, 60, True),
