@@ -1,10 +1,20 @@
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import pytest
 import torch
 
-from polyathlon_trainer.learning.batch import RlBatch, TrainGroup, one_branch_each, pack, rl_trees
+from polyathlon_trainer.learning.batch import (
+    RlBatch,
+    SftExample,
+    TrainGroup,
+    one_branch_each,
+    pack,
+    rl_trees,
+    sft_trees,
+)
 from polyathlon_trainer.learning.bytechat import ANSWER, OBSERVATION, PAD
 from polyathlon_trainer.learning.rows import check_fit, copy_weights, to_device
 from polyathlon_trainer.learning.tiny import TinyLM
@@ -34,9 +44,25 @@ def test_the_seed_decides_the_first_weights() -> None:
     assert not torch.equal(one, other)
 
 
-def test_a_fresh_model_knows_nothing() -> None:
-    """Its head is zero: every id has log-probability -log 257, so that the first loss is known."""
-    assert not TinyLM(seed=0).head.any()
+@pytest.mark.parametrize("seed", range(4))
+def test_a_fresh_model_goes_on_with_what_it_began_to_copy(seed: int) -> None:
+    """Of 40 random bytes, then two of their neighbours again, it expects what followed these: at every place."""
+    text = torch.randperm(250, generator=torch.Generator().manual_seed(seed))[:40].tolist()
+    places = range(2, 40)
+    trees = sft_trees([SftExample((*text, text[i - 2], text[i - 1]), (((text[i],), ()),)) for i in places])
+    model, right = TinyLM(seed=seed), 0
+    with torch.no_grad():
+        for rows in pack(trees, pad=PAD, max_tokens=10_000):
+            read = to_device(rows, CPU)
+            right += int((model.logits(read).argmax(-1) == read.targets).sum())
+    assert right >= 30  # of 38; blindly it would be one in a life
+
+
+def test_a_fresh_model_is_sure_of_little() -> None:
+    """The first loss is near log 257 where there is nothing to copy."""
+    (rows,) = pack(sft_trees([SftExample(tuple(range(40)), (((200,), ()),))]), pad=PAD, max_tokens=1_000)
+    logits = TinyLM(seed=0).logits(to_device(rows, CPU))
+    assert float(torch.logsumexp(logits, -1).detach() - logits.detach()[..., 200]) < math.log(257) + 3
 
 
 def test_a_branch_in_a_tree_reads_as_it_does_alone(make_group: MakeGroup) -> None:

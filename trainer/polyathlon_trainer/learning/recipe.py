@@ -17,8 +17,8 @@ class Recipe:
     are sorted by length, so that smaller batches hold less padding (at 4,096 it was a third of twenty domains' places).
     """
 
-    sft_rate: float = 3e-3
-    sft_matrix_rate: float | None = 0.03
+    sft_rate: float = 2e-3
+    sft_matrix_rate: float | None = 0.014
     sft_clip_norm: float = math.inf
     rl_rate: float = 4e-4
     rl_warmup_steps: int = 8

@@ -1,4 +1,10 @@
-"""The tiny policy: a causal transformer over bytes, 0.92 M parameters, that reads trees and grows them."""
+"""The tiny policy: a causal transformer over bytes, 0.92 M parameters, that reads trees and grows them.
+
+It begins knowing one thing, how to go on copying: its embeddings of the tokens before are the token's own, turned once
+and twice, so that one fixed turn lines up what a place wrote with what stands before the places that it read. One layer
+without positions begins as that match (an induction head, Olsson and others, 2022), and hands on what followed there.
+From nothing, to find this took most of the imitation that a CPU can do in a few minutes.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +25,12 @@ HEAD_WIDTH = WIDTH // NUM_HEADS
 HIDDEN_WIDTH = 512
 ROPE_BASE = 10_000.0
 NUM_RECENT = 3
+PLACELESS = (0, 2)
+"""Layers that know of no positions but the causal order."""
+COPYING = 2
+"""The layer that begins as an induction head."""
+FIRST_LOGITS = 0.1
+"""The scale of the first logits: about one for the token that copying expects."""
 SHARPNESS = 2.5
 """What queries are scaled by. Normalised, one key of 200 would otherwise be read with a weight of at most a half."""
 
@@ -69,11 +81,25 @@ class TinyLM(nn.Module):
     def __init__(self, *, seed: int) -> None:
         super().__init__()
         generator = torch.Generator().manual_seed(seed)
-        self.embeddings = nn.Parameter(torch.randn(NUM_RECENT, NUM_INPUT_IDS, WIDTH, generator=generator))
+        turn, aside, basis = (_orthogonal(generator) for _ in range(3))
+        token = torch.randn(NUM_INPUT_IDS, WIDTH, generator=generator)
+        self.embeddings = nn.Parameter(torch.stack((token, token @ turn, token @ turn @ turn)))
         self.blocks = nn.ModuleList(Block(generator) for _ in range(NUM_LAYERS))
-        self.head = nn.Parameter(torch.zeros(NUM_OUTPUT_IDS, WIDTH))
+        self.head = nn.Parameter(FIRST_LOGITS * token[:NUM_OUTPUT_IDS] @ aside)
+        self._begin_copying(turn, aside, basis)
         rates = ROPE_BASE ** (-torch.arange(0, HEAD_WIDTH, 2) / HEAD_WIDTH)
         self.register_buffer("rates", rates, persistent=False)
+
+    @torch.no_grad()
+    def _begin_copying(self, turn: Tensor, aside: Tensor, basis: Tensor) -> None:
+        """Let one layer match the last two tokens with those before each place, and read what stands at it.
+
+        The head reads what was copied `aside` of the stream's own token, which it must not take for it.
+        """
+        block = self.blocks[COPYING]
+        assert isinstance(block, Block)
+        block.qkv.copy_(torch.stack((basis, basis @ turn, torch.eye(WIDTH))))
+        block.mix.copy_(aside.T)
 
     @property
     def module(self) -> nn.Module:
@@ -89,13 +115,13 @@ class TinyLM(nn.Module):
         `recent` (B, T, 3) holds each token, the one before it and the one before that; `positions` is (B, T).
         """
         angles = (positions[..., None] * self.rates)[:, :, None, :]  # (B, T, 1, head width / 2)
-        rope = (angles.cos(), angles.sin())
+        turned, still = (angles.cos(), angles.sin()), (torch.ones_like(angles), torch.zeros_like(angles))
         parts = [F.embedding(recent[..., back], self.embeddings[back]) for back in range(NUM_RECENT)]
         stream = _norm(torch.stack(parts).sum(0))
         for layer, block in enumerate(self.blocks):
             assert isinstance(block, Block)
             here = at if layer == NUM_LAYERS - 1 else None
-            read = attend(layer, *block.heads(stream, rope, here))
+            read = attend(layer, *block.heads(stream, still if layer in PLACELESS else turned, here))
             stream = block.join(stream if here is None else _rows_at(stream, here), read)
         return _norm(stream)
 
@@ -178,6 +204,12 @@ def _rows_at(values: Tensor, at: Tensor) -> Tensor:
 def _rotate(values: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     one, two = values.chunk(2, dim=-1)
     return torch.cat((one * cos - two * sin, one * sin + two * cos), dim=-1)
+
+
+def _orthogonal(generator: torch.Generator) -> Tensor:
+    """Return a random rotation (width, width)."""
+    rotation: Tensor = torch.linalg.qr(torch.randn(WIDTH, WIDTH, generator=generator)).Q
+    return rotation
 
 
 def _uniform(shape: tuple[int, ...], generator: torch.Generator) -> Tensor:
