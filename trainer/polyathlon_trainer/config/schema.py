@@ -15,8 +15,8 @@ Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Part = Annotated[float, Meta(ge=0, le=1)]
 
-DEFAULT_SFT_MINUTES = 4.2
-DEFAULT_RL_MINUTES = 4.7
+DEFAULT_SFT_MINUTES = 4.6
+DEFAULT_RL_MINUTES = 4.3
 TINY_LEVELS = 1
 TINY_SHORT_FIRST = 0.25
 
@@ -44,7 +44,7 @@ class SftConfig(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     `sandbox_tasks` is how many different tasks are played for a domain whose references need a sandbox: they are
     repeated after that, because playing them is dear. `learning_rate` null is the model's own (AdamW's). For the part
     `short_first` of the stage only the domains of one turn with the shortest references are imitated, a third of all:
-    a model that begins with nothing learns to copy there, in half the time, and the rest by it. By default 0, and 0.25
+    a model that begins with little learns the forms of answers there, in half the time. By default 0, and 0.25
     for the model `tiny`.
     """
 
