@@ -93,9 +93,9 @@ def draw_steps(
 
 
 def draw_test(rng: np.random.Generator, *, kinds: Sequence[str] = tuple(TESTS)) -> list[Operand]:
-    """Return a comparison with a number: 2 to 9 for multiples, else 5 to 60."""
+    """Return a comparison with a number: 2 to 25 for multiples, else 5 to 60."""
     kind = str(rng.choice(list(kinds)))
-    return [kind, int(rng.integers(2, 10) if kind == "multiple" else rng.integers(5, 61))]
+    return [kind, int(rng.integers(2, 26) if kind == "multiple" else rng.integers(5, 61))]
 
 
 def numbers_in(value: object) -> list[int]:
