@@ -15,8 +15,8 @@ Positive = Annotated[float, Meta(gt=0)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Part = Annotated[float, Meta(ge=0, le=1)]
 
-DEFAULT_SFT_MINUTES = 4.6
-DEFAULT_RL_MINUTES = 4.3
+DEFAULT_SFT_MINUTES = 4.2
+DEFAULT_RL_MINUTES = 4.7
 TINY_LEVELS = 1
 TINY_SHORT_FIRST = 0.25
 
