@@ -3,7 +3,16 @@ from __future__ import annotations
 import pytest
 
 from polyathlon_trainer.config.load import load_config
-from polyathlon_trainer.stages import Length, length_of, next_stage, rest_of_budget, stage_order, within_budget
+from polyathlon_trainer.config.schema import DEFAULT_RL_MINUTES
+from polyathlon_trainer.stages import (
+    USUAL_MINUTES,
+    Length,
+    length_of,
+    next_stage,
+    rest_of_budget,
+    stage_order,
+    within_budget,
+)
 
 STEPS, SECONDS = {"sft": 9, "rl": 40}, {"sft": 10.0, "rl": 80.0}
 
@@ -52,14 +61,14 @@ def test_in_an_ordered_run_even_the_controls_count_steps() -> None:
 def test_a_budget_shortens_stages_and_examinations_in_proportion() -> None:
     config = within_budget(load_config(None, ["budget_minutes=4.8", "sft.minutes=2"]))
     assert config.sft.minutes == pytest.approx(1.0)
-    assert config.rl.minutes == pytest.approx(2.6)
+    assert config.rl.minutes == pytest.approx(DEFAULT_RL_MINUTES * 4.8 / USUAL_MINUTES)
     assert (config.eval.prompts, config.eval.guard_prompts) == (64, 32)
 
 
 def test_a_generous_budget_changes_nothing() -> None:
     config = load_config(None, ["budget_minutes=60"])
     shortened = within_budget(config)
-    assert (shortened.rl.minutes, shortened.eval.prompts) == (4.7, 128)
+    assert (shortened.rl.minutes, shortened.eval.prompts) == (DEFAULT_RL_MINUTES, 128)
 
 
 def test_a_budget_leaves_counted_steps_alone() -> None:

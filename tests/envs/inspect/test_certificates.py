@@ -225,9 +225,9 @@ def test_a_domain_of_the_house_whose_certificate_fits_is_only_verified(
     assert verified == {
         name: {
             "id": name,
-            "grade": "silver",  # level 0 has some 40,000 tasks: U02 asks for 100,000
+            "grade": "gold",
             "passed": True,
-            "levels": ["silver", *["gold"] * 4],
+            "levels": ["gold"] * 5,
             "verified": True,
         }
     }
